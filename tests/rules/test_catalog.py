@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,16 @@ from tsaudit.rule import LETTERS, Rule
 from tsaudit.rules import all_rules, rule_named
 
 ROOT = Path(__file__).parents[2]
-RULES = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+
+
+def each_rule(test: Callable[[Rule], None]) -> Callable[[], None]:
+    """One test of all rules: pytest takes longer for each of hundreds than they do."""
+
+    def of_all() -> None:
+        for rule in all_rules():
+            test(rule)
+
+    return of_all
 
 
 def test_codes_and_names_when_taken_together() -> None:
@@ -40,7 +50,7 @@ def test_rule_named_when_case_differs() -> None:
 SECTIONS = ("Why it matters", "Example", "Fix", "References")
 
 
-@RULES
+@each_rule
 def test_sections_when_the_page_is_read(rule: Rule) -> None:
     assert tuple(re.findall(r"^## (.*)$", rule.doc, re.MULTILINE)) == SECTIONS
     assert all(len(rule.section(heading)) > 20 for heading in SECTIONS)
@@ -48,7 +58,7 @@ def test_sections_when_the_page_is_read(rule: Rule) -> None:
     assert rule.summary.endswith(".")
 
 
-@RULES
+@each_rule
 def test_names_when_compared_with_files(rule: Rule) -> None:
     name = rule.name.replace("-", "_")
     file = Path(inspect.getfile(rule.check)).relative_to(ROOT / "tsaudit")
@@ -62,14 +72,14 @@ def test_names_when_compared_with_files(rule: Rule) -> None:
     assert not re.match(r"(avoid|no|use|prefer)-", rule.name)
 
 
-@RULES
+@each_rule
 def test_title_when_read_alone(rule: Rule) -> None:
     assert rule.title[0].isupper()
     assert not rule.title.endswith(".")
     assert len(rule.title) <= 60
 
 
-@RULES
+@each_rule
 def test_thresholds_when_shown(rule: Rule) -> None:
     for threshold in rule.thresholds:
         assert threshold.unit
@@ -85,7 +95,7 @@ def test_limits_of_engines_are_those_of_rules() -> None:
     assert {limit.name for engine in ENGINES.values() for limit in engine.limits} <= known
 
 
-@RULES
+@each_rule
 def test_facts_and_guidelines_when_named(rule: Rule) -> None:
     assert rule.requires | rule.uses | rule.shows <= set(FACTS)
     assert not rule.requires & rule.uses
@@ -94,13 +104,13 @@ def test_facts_and_guidelines_when_named(rule: Rule) -> None:
     assert rule.guidelines
 
 
-@RULES
+@each_rule
 def test_pass_when_the_database_is_empty(rule: Rule) -> None:
     for engine in rule.engines:
         assert run_rule(rule, a_profile(engine=engine, databases=(), measurements=())).outcome is Outcome.PASS
 
 
-@RULES
+@each_rule
 def test_open_when_nothing_it_needs_was_measured(rule: Rule) -> None:
     tag = dataclasses.replace(a_tag(sample=()), values=None, absent=None)
     field = dataclasses.replace(a_field(), null_ratio=None)
@@ -111,7 +121,7 @@ def test_open_when_nothing_it_needs_was_measured(rule: Rule) -> None:
             assert run_rule(rule, a_profile(bare, engine=engine, gaps=(gap,))).outcome is Outcome.OPEN
 
 
-@RULES
+@each_rule
 def test_judged_when_only_figures_of_its_findings_are_missing(rule: Rule) -> None:
     for engine in rule.engines:
         for fact in sorted(rule.shows):
@@ -134,7 +144,7 @@ def test_what_was_measured_in_another_way_is_known() -> None:
         assert run_rule(rule, a_profile(measurement, engine="sqlite", gaps=(gap,))).outcome is outcome, rule.code
 
 
-@RULES
+@each_rule
 def test_not_applicable_when_the_engine_lacks_a_fact(rule: Rule) -> None:
     for fact in sorted(rule.requires):
         facts = tuple(f for f in FACTS if f != fact)
@@ -145,7 +155,7 @@ def test_not_applicable_when_the_engine_lacks_a_fact(rule: Rule) -> None:
     assert run_rule(rule, a_profile(engine="another")).outcome is Outcome.NOT_APPLICABLE
 
 
-@RULES
+@each_rule
 def test_rule_in_the_package_of_an_engine_applies_only_there(rule: Rule) -> None:
     if home := re.match(r"tsaudit\.engines\.(\w+)\.rules", rule.check.__module__):
         assert rule.engines == {home[1]}

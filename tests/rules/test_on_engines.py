@@ -181,8 +181,12 @@ def test_silence_when_kept(rule: Rule, case: Case, engine: str, database: Databa
     assert result.outcome is Outcome.PASS, [f.message for f in result.findings] or result.reason
 
 
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
-def test_cases_when_compared_with_what_the_rule_declares(rule: Rule) -> None:
+def test_cases_when_compared_with_what_the_rules_declare() -> None:
+    for rule in all_rules():
+        _is_covered(rule)
+
+
+def _is_covered(rule: Rule) -> None:
     if getattr(importlib.import_module(module_of(rule)), "CASES", None) == ():
         # Its tests say why no data set breaks it, and start servers instead.
         return

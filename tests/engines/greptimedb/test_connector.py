@@ -22,6 +22,8 @@ from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Gap, Index, Measurement, Profile, Reason, Retention
 
 VERSIONS = ("0.12.2", "0.17.2", "1.0.2", "1.1.4", "1.2.0")
+BETWEEN = [pytest.param(version, marks=pytest.mark.full) for version in VERSIONS[1:-1]]
+ON_VERSIONS = pytest.mark.parametrize("version", [VERSIONS[0], *BETWEEN, VERSIONS[-1]])
 
 
 def _gaps(profile: Profile) -> dict[str, Gap]:
@@ -59,7 +61,7 @@ def test_profile_is_the_same_whatever_the_version_of_the_catalogue() -> None:
     assert len(set(profiles)) == 1
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@ON_VERSIONS
 def test_what_the_catalogue_tells(version: str) -> None:
     with running(version) as server:
         http = _only(collected(a_target(server)))
@@ -99,7 +101,7 @@ def _index(name: str, kind: str, *columns: str) -> Index:
     return Index(name, kind, columns, unique=False, constraint=kind in ("primary", "time"), partial=False)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@ON_VERSIONS
 def test_rows_in_files_are_versions_of_those_that_are_read(version: str) -> None:
     table = a_table(6)
     again = dataclasses.replace(
@@ -119,7 +121,7 @@ def test_rows_in_files_are_versions_of_those_that_are_read(version: str) -> None
     assert http.stored.first_time == http.first_time
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@ON_VERSIONS
 def test_partitions_without_bounds_are_none(version: str) -> None:
     with running(version) as server:
         whole = Dataset([a_table(6), dataclasses.replace(a_table(6, partition_by=("host",)), name="unbounded")])
@@ -127,7 +129,7 @@ def test_partitions_without_bounds_are_none(version: str) -> None:
             assert measurement.partitioning is None, measurement.name
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@ON_VERSIONS
 def test_catalogue_is_read_once_for_all_databases(version: str) -> None:
     with running(version) as server:
         for name in ("a", "b", "c"):
@@ -149,7 +151,7 @@ def test_catalogue_is_read_once_for_all_databases(version: str) -> None:
     assert costs["storage"].statements == 0, "its statement was sent for another fact"
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@ON_VERSIONS
 def test_tables_that_are_not_looked_at_are_not_asked_for(version: str) -> None:
     with running(version) as server:
         tables = [dataclasses.replace(a_table(6, partition_by=("host",)), name=f"t{i}") for i in range(4)]
@@ -359,7 +361,7 @@ def _metric(name: str, *labels: str) -> Table:
     )
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@ON_VERSIONS
 def test_logical_tables_are_counted_through_the_physical_one(version: str) -> None:
     with running(version) as server:
         metrics = Dataset([_metric("up", "job"), _metric("load", "host", "job")], database="prom")
