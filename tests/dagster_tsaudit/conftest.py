@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,10 +17,17 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def new_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a Dagster instance in which nothing has happened: Dagster takes long to make its databases."""
+    folder = tmp_path_factory.mktemp("dagster_home")
+    dg.DagsterInstance.local_temp(str(folder)).dispose()
+    return folder
+
+
 @pytest.fixture
-def kept_instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+def kept_instance(tmp_path: Path, new_home: Path) -> Iterator[dg.DagsterInstance]:
     """A Dagster instance on disk, which schedules can open."""
-    folder = tmp_path / "dagster_home"
-    folder.mkdir()
+    folder = shutil.copytree(new_home, tmp_path / "dagster_home")
     with dg.DagsterInstance.local_temp(str(folder)) as found:
         yield found
