@@ -30,7 +30,7 @@ from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, ta
 from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import Diagnose
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import AT_LEAST, Subject
 from tsaudit.model.finding import Currency, Finding, Jump, Outcome, RuleResult, Severity
 from tsaudit.model.profile import (
     FOREVER,
@@ -150,6 +150,16 @@ def test_what_an_estimate_of_the_rows_does_not_show_is_not_said(rows: int, error
     )
     (finding,) = run_rule(rule, a_profile(measurement)).findings
     assert finding.message == f"Tag order_id has 900 values {said}."
+
+
+def test_rows_of_which_there_may_be_any_number_more_show_nothing() -> None:
+    """1,077 rows of which an index says nothing: each of the 600 values may be written hundreds of times a day."""
+    words = tuple(f"name{i}x" for i in range(64))
+    known = a_count(1_077, How.SAMPLED)
+    for scope, outcome in (("", Outcome.FAIL), (f"{AT_LEAST}; rows of 64 series", Outcome.PASS)):
+        rows = dataclasses.replace(known, source=dataclasses.replace(known.source, scope=scope))
+        measurement = dataclasses.replace(_measurement(600, words), rows=rows)
+        assert run_rule(rule, a_profile(measurement)).outcome is outcome
 
 
 def test_silence_when_devices_wrote_little_so_far() -> None:

@@ -305,9 +305,11 @@ def _gains(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind, kno
 
 
 def _few_rows(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind) -> str:
-    """How few rows there are for each value; empty if there are many, or it is not known."""
+    """How few rows there are for each value; empty if there are many, or it is not known: there may be any number more
+    than those that were counted in a part.
+    """
     rows = _rows_with(tag, measurement)
-    each = _rows_of_each(rows, tag) if rows else None
+    each = _rows_of_each(rows, tag) if rows and not rows.is_lower_bound else None
     if not rows or not each:
         return ""
     early = _TOMORROW if _is_too_early(case, measurement, tag, kind) else ""
