@@ -13,7 +13,7 @@ from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Outcome, RuleResult, Severity
+from tsaudit.model.finding import Currency, Outcome, RuleResult, Severity
 from tsaudit.model.profile import (
     FOREVER,
     Arrivals,
@@ -523,25 +523,26 @@ def test_a_tag_explains_no_more_than_all_new_series_where_both_are_estimates() -
     assert "of 1,000 new series since 2026-03-22, 100% carry a new value of tag id " in finding.message
 
 
-def _spread_leak(kind: str = "churning") -> tuple[Profile, Timeline]:
-    """25 tables of which each gets 8 new jobs a day, the same in all; for ten days."""
+def _spread_leak(kind: str = "churning", times: int = 1) -> tuple[Profile, Timeline]:
+    """25 tables of which each gets 8 new jobs a day, the same in all; for ten days; or `times` as many."""
     days = [DAY - timedelta(days=n) for n in range(9, -1, -1)]
     old = DAY - timedelta(days=30)
     jobs = dataclasses.replace(
         _runaway().measurements[0].tags[1].over_time,
         kind=kind,
-        series=tuple(SeriesSince(day, 8) for day in days),
-        new_values=8,
-        new_per_day=8.0,
+        series=tuple(SeriesSince(day, 8 * times) for day in days),
+        new_values=8 * times,
+        new_per_day=8.0 * times,
     )
-    arrivals = Arrivals(DAY, days[-2], old, 8, (SeriesSince(old, 20), *jobs.series))
-    tags = (a_tag("queue", 20), a_tag("job", 80, over_time=jobs))
-    tables = [a_measurement(f"step{n}", 100, tags=tags, arrivals=arrivals) for n in range(25)]
-    profile = a_profile(*tables, databases=(Database("main", a_count(2_500)),), engine="influxdb1")
-    counts = [20.0] * 20 + [28.0 + 8 * n for n in range(9)]
+    arrivals = Arrivals(DAY, days[-2], old, 8 * times, (SeriesSince(old, 20), *jobs.series))
+    tags = (a_tag("queue", 20), a_tag("job", 80 * times, over_time=jobs))
+    tables = [a_measurement(f"step{n}", 20 + 80 * times, tags=tags, arrivals=arrivals) for n in range(25)]
+    whole = a_count(25 * (20 + 80 * times))
+    profile = a_profile(*tables, databases=(Database("main", whole),), engine="influxdb1")
+    counts = [20.0] * 20 + [20.0 + 8 * times * (n + 1) for n in range(9)]
 
-    def points(times: float) -> tuple[Point, ...]:
-        return tuple(Point(DAY - timedelta(days=len(counts) - n), times * one) for n, one in enumerate(counts))
+    def points(of: float) -> tuple[Point, ...]:
+        return tuple(Point(DAY - timedelta(days=len(counts) - n), of * one) for n, one in enumerate(counts))
 
     history = {("series", Subject("main", m.name)): points(1) for m in tables}
     return profile, Timeline(points={**history, ("series", Subject("main")): points(25)})
@@ -557,3 +558,40 @@ def test_tag_that_leaks_a_little_in_many_measurements(kind: str, severity: Sever
         assert finding.impact is not None
         assert (finding.impact.now, finding.impact.whole, finding.impact.per_day) == (2_000, 2_500, 200)
         assert {change.at.measurement for change in finding.changes} == {f"step{n}" for n in range(25)}
+
+
+def test_one_cause_in_many_measurements_is_one_finding() -> None:
+    """Each measurement is above `min_series`: 25 findings about one tag, none of which knows how near the limit is."""
+    profile, timeline = _spread_leak(times=30)
+    (finding,) = _judged(profile, timeline).findings
+    assert (finding.subject, finding.severity) == (Subject("main"), Severity.WARNING)
+    assert "new values of tag job in 25 measurements add 100% of it" in finding.headline
+    assert {change.at.measurement for change in finding.changes} == {f"step{n}" for n in range(25)}
+    # 6,000 series a day, 60,500 so far: no single measurement comes near the limit of all.
+    (near,) = _judged(profile, timeline, limit=300_000).findings
+    assert near.impact is not None
+    assert near.impact.currency is Currency.LIMIT
+    assert near.impact.days_left == pytest.approx(40, rel=0.1)
+
+
+@pytest.mark.parametrize(("counts", "since"), [([762.0] * 2, 0), ([762.0], 0), ([762.0, 8_762.0], 1)])
+def test_growth_begins_with_the_first_audit_that_counts_more(counts: list[float], since: int) -> None:
+    profile = _profile(16_762)
+    (finding,) = _judged(profile, _timeline(profile, counts)).findings
+    assert finding.message.startswith(f"Series grew from 762 to 16,762 since {DAY - timedelta(days=since)}")
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("bounded", None), ("unknown", 30.0)])
+def test_what_sources_that_stay_write_again_does_not_expire(kind: str, kept: float | None) -> None:
+    """Sources in new combinations go on to write: their series do not expire, as those of things that end do."""
+    seen = _runaway().measurements[0].tags[0].over_time
+    assert seen is not None
+    source = a_tag("source", 700, over_time=dataclasses.replace(seen, kind=kind))
+    measurement = a_measurement("iot", 24_762, tags=(a_tag("zone", 3), source))
+    before = a_profile(dataclasses.replace(measurement, tags=(a_tag("zone", 3),)))
+    profile = _kept(a_profile(measurement, engine="influxdb1"), 30)
+    timeline = dataclasses.replace(_timeline(profile, [762.0, 8_762.0, 16_762.0]), previous=before)
+    (finding,) = _judged(profile, timeline).findings
+    assert finding.main_contributor == "source"
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.impact.kept_days) == (Currency.SERIES, kept)

@@ -112,7 +112,8 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     come with a new value of a parent tag, old values in new combinations, keys that were added,
     renamed, or dropped, and data that is no longer deleted. Without earlier listings, the rule names the tag whose
     number of values grew most. For a database, it names the measurements that grew, and their tag, which costs what it
-    adds in all of them together.
+    adds in all of them together. It is reported in place of these measurements if that tag is the cause in several of
+    them, or if it alone comes near the limit.
 
     ## Why it matters
 
@@ -142,22 +143,27 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     # New measurements have no history of their own; their database does.
     for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
         count = database.series
-        found += _unless_said(case, _evaluate(case, Subject(database.name), count.value if count else None), found)
-    found += _unless_said(case, _evaluate(case, Subject(), case.profile.series), found)
-    yield from found
+        found = _with_whole(case, _evaluate(case, Subject(database.name), count.value if count else None), found)
+    yield from _with_whole(case, _evaluate(case, Subject(), case.profile.series), found)
 
 
-def _unless_said(case: Case, wider: Finding | None, found: Sequence[Finding]) -> list[Finding]:
-    """The finding about a whole, unless there is a finding about a part of it that has an impact, or
-    neither has one.
+def _with_whole(case: Case, whole: Finding | None, found: list[Finding]) -> list[Finding]:
+    """The findings, with that about a whole where no part of it has one with an impact, or it has the only impact; in
+    place of those about its parts where several have one cause, or it alone comes near a limit.
     """
-    if wider is None or any(
-        (f.impact is not None or wider.impact is None)
-        and case.profile.is_within(f.subject.database, wider.subject.database)
-        for f in found
-    ):
-        return []
-    return [wider]
+    if whole is None:
+        return found
+    parts = [f for f in found if case.profile.is_within(f.subject.database, whole.subject.database)]
+    priced = [f.impact for f in parts if f.impact is not None]
+    if not priced:
+        return [*found, whole] if whole.impact is not None or not parts else found
+    causes = {f.main_contributor for f in parts}
+    is_one_cause = len(parts) > 1 and causes == {whole.main_contributor} != {None}
+    limits = [Currency.LIMIT is impact.currency for impact in priced]
+    is_nearer = whole.impact is not None and whole.impact.currency is Currency.LIMIT and not any(limits)
+    if whole.impact is None or not (is_one_cause or is_nearer):
+        return found
+    return [*(f for f in found if f not in parts), whole]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +174,8 @@ class _Course:
     forecast: Forecast | None
     before: Point
     now: Point
+    since: date
+    """The day of the first audit that counted more than before."""
     least: float | None = None
     """Number of series added per day at least, if only the last few audits show that a limit is reached soon."""
     sampled: int = 0
@@ -185,10 +193,6 @@ class _Course:
     def added(self) -> int:
         """Number of series added per day at the present rate."""
         return round(self.least or self.growth.added_per_day)
-
-    @property
-    def since(self) -> date:
-        return self.growth.onset or self.before.day
 
     @property
     def age(self) -> int:
@@ -235,7 +239,10 @@ def _course(
     if limit:
         unit = limit.unit if reached == limit.value else f"tag sets ({quantity(limit.value, limit.unit)})"
     forecast = growth.forecast(days, values, reached, unit=unit, filling_days=filling) if reached else None
-    course = _Course(evaluated, forecast, _before(points, evaluated), points[-1])
+    before = _before(points, evaluated)
+    more = (p.day for p in points if p.day > before.day and p.value > before.value)
+    since = evaluated.onset or next(more, before.day)
+    course = _Course(evaluated, forecast, before, points[-1], since)
     if limit and reached and costs.is_enforced(case, limit, points[-1].value) is not False:
         min_jump = case.limit("min_jump", inside[0] if len(inside) == 1 else None).value
         course = _toward(case, course, points, reached, unit, filling, min_jump)
@@ -412,10 +419,16 @@ def _impact(
         else case.profile.series,
         # After a jump, it is unknown whether another one will follow.
         per_day=course.added * part if course.added else None,
-        kept_days=costs.kept_days(case, inside[0]),
+        # What sources that stay write again and again does not expire.
+        kept_days=None if cause and _stays(inside, cause.tag) else costs.kept_days(case, inside[0]),
         unit_bytes=case.engine.series_bytes(inside[0]),
         how=f"series that came since {course.since}; {case.engine.series_price}",
     )
+
+
+def _stays(inside: Sequence[Measurement], key: str | None) -> bool:
+    tags = [measurement.tag(key) for measurement in inside if key]
+    return bool(tags) and all(tag is not None and fleets.is_fleet(tag) for tag in tags)
 
 
 def _is_leak(inside: Sequence[Measurement], cause: Cause | None) -> bool:
