@@ -1,210 +1,345 @@
-"""Where a column ends that the newest rows, or those of one kind, do not have: what older rows show."""
+"""Where a column ends that the newest rows, or those of some sources, do not have: what older rows show."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.rows.over_time import Mask
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, ReadColumn, as_text, epoch_us
 from tsaudit.collect.query_runner import QueryRunner, Unanswered
-from tsaudit.collect.reading import EARLIEST, finds_ranges, newest_of, sampled, times_of
+from tsaudit.collect.reading import EARLIEST, finds_ranges, sampled
 from tsaudit.collect.row_figures import ROWS_BEFORE, begins, ended
-from tsaudit.model.profile import Field, FieldEnd, Role, Window
+from tsaudit.model.profile import Field, FieldEnd, PartOfRows, Role, Window
 
 _MOST_LOOKED_BACK: Final = 8
 """Columns of one table for each of which two more queries are sent."""
+_MOST_COLUMNS: Final = 50
+"""Columns of older rows that are read at once."""
+_US: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows with one value of a tag, and which of them have a field."""
+
+    rows: int
+    filled: int
+    last_us: int
+    """Time of the newest row that has it."""
+    after: int
+    """Number of rows after that."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Some rows: their times in microseconds, which fields they have, and their tags."""
+
+    at: npt.NDArray[np.int64]
+    has: Mapping[str, Mask]
+    tags: Mapping[str, ReadColumn]
+    _known: dict[tuple[str, str], dict[str, _Part]] = field(default_factory=dict)
+
+    def parts(self, tag: str, key: str) -> dict[str, _Part]:
+        """By value of the tag, those that some of the rows have."""
+        if (tag, key) not in self._known:
+            self._known[tag, key] = self._counted(tag, key)
+        return self._known[tag, key]
+
+    def _counted(self, tag: str, key: str) -> dict[str, _Part]:
+        of, has, values = self.tags[tag].codes_of_words + 1, self.has[key], self.tags[tag].texts.to_pylist()
+        # The first place is that of rows without a value.
+        last = np.full(len(values) + 1, -1, np.int64)
+        np.maximum.at(last, of[has], self.at[has])
+        counted = np.ones(len(of), np.bool_), has, self.at > last[of]
+        rows, filled, after = (np.bincount(of[some], minlength=len(last))[1:].tolist() for some in counted)
+        found = zip(values, rows, filled, last[1:].tolist(), after, strict=True)
+        return {value: _Part(*figures) for value, *figures in found if figures[0]}
+
+    def share(self, key: str, tag: str, values: Sequence[str]) -> float:
+        """Of the rows with these values that have the field; 0 without rows."""
+        codes = [code for code, text in enumerate(self.tags[tag].texts.to_pylist()) if text in values]
+        of_these = np.isin(self.tags[tag].codes_of_words, codes)
+        return float(self.has[key][of_these].mean()) if of_these.any() else 0.0
+
+
+def _rows_until(
+    runner: QueryRunner,
+    draft: Draft,
+    until: datetime,
+    limit: int,
+    keys: Sequence[str],
+    tags: Sequence[str] = (),
+    *,
+    filled: bool = False,
+) -> _Rows | None:
+    """The newest rows up to a time, with these fields and tags; None if they could not be read. `filled`: only rows
+    that have the first field.
+    """
+    assert draft.time is not None
+    window = draft.window(runner.window)
+    # Where fields are stored separately, rows without any of those asked for are not found.
+    needed = _covering(draft) if runner.engine.has_series_index and not filled else ()
+    keys = list(dict.fromkeys((*keys, *needed)))
+    names = dict(zip((tag.key for tag in draft.tags), draft.about(window)["tags"], strict=True))
+    wanted = [names[tag] for tag in tags]
+    series = draft.some_series[: draft.sampled_series]
+    query = sampled(draft, Window(window.start, until), [draft.time.name, *keys, *wanted], limit, series=series)
+    query = replace(query, fields=keys, tags=wanted, filled=keys[0] if filled else None)
+    batches: list[pa.RecordBatch] = []
+    if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered):
+        return None
+    read = [pa.chunked_array([pa.array([], pa.int64())]) for _ in query.columns]
+    if batches:
+        read = [pa.chunked_array([_plain(batch.column(i), i) for batch in batches]) for i in range(len(query.columns))]
+    times = ReadColumn(epoch_us(read[0], draft.time.kind))
+    columns = [ReadColumn(column).where(times.known) for column in read[1:]]
+    has = {key: column.known for key, column in zip(keys, columns[: len(keys)], strict=True)}
+    by_tag = dict(zip(tags, columns[len(keys) :], strict=True))
+    return _Rows(times.where(times.known).values.to_numpy(), has, by_tag)
+
+
+def _plain(column: pa.Array, place: int) -> pa.Array:
+    """Of one type in all batches, which a field has not: times as they are, and texts."""
+    return as_text(pa.chunked_array([column])).combine_chunks() if place else column
+
+
+def _covering(draft: Draft) -> Iterator[str]:
+    """Fields of which each row read has one, fullest first."""
+    left = {one.key: draft.read(Role.FIELD, one.key).known for one in draft.fields}
+    while left:
+        key = max(left, key=lambda one: left[one].sum())
+        covered = left.pop(key)
+        if not covered.any():
+            return
+        yield key
+        left = {other: has & ~covered for other, has in left.items()}
 
 
 def looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
     """The fields, those that none of the rows read has with what older rows have; until a statement fails."""
     unread, found = _not_read(runner, draft, fields), dict[str, Field]()
-    for field in unread:
-        known = _before_rows_read(runner, draft, field)
+    for one in unread:
+        known = _before_rows_read(runner, draft, one, fields)
         if known is None:
             break
-        found[field.key] = known
-    return [found.get(field.key, field) for field in fields]
+        found[one.key] = known
+    return [found.get(one.key, one) for one in fields]
 
 
 def _not_read(runner: QueryRunner, draft: Draft, fields: Sequence[Field]) -> list[Field]:
-    """The fields that some rows of the window have, but none of those read, fullest first; none if it would take a scan
-    of a big table to look further back.
+    """The fields that some rows of the window have, or may have, but none of those read, fullest first; none if it
+    would take a scan of a big table to look further back.
     """
     if not finds_ranges(runner, draft) or draft.partial_scan or draft.read_times()[1].filled < ENOUGH:
         return []
-    some = [f for f in fields if f.idle_hours is None and f.null_ratio is not None and f.null_ratio.value < 1]
+    # An index lists fields, but does not count them.
+    most = 1.0 if not runner.engine.has_series_index or draft.is_read_whole or draft.sampled_since else 2.0
+    some = [f for f in fields if f.idle_hours is None and f.null_ratio is not None and f.null_ratio.value < most]
     return sorted(some, key=lambda f: (f.null_ratio.value if f.null_ratio else 1.0, f.key))[:_MOST_LOOKED_BACK]
 
 
-def _before_rows_read(runner: QueryRunner, draft: Draft, field: Field) -> Field | None:
+def _before_rows_read(runner: QueryRunner, draft: Draft, of: Field, fields: Sequence[Field]) -> Field | None:
     """The field, with what older rows have; None if a statement failed."""
-    assert draft.time is not None
-    assert draft.sample is not None
-    _, times_us = draft.read_times()
-    window, time = draft.window(runner.window), draft.time
-    filled = replace(sampled(draft, window, [time.name], 1), filled=field.key)
-    times = times_of(runner, filled, leave_gap=False)
-    if times is None:
+    window, times_us = draft.window(runner.window), draft.read_times()[1]
+    filled = _rows_until(runner, draft, window.end, 1, [of.key], filled=True)
+    if filled is None:
         return None
-    last = newest_of(draft, times)
-    if last is None:
-        return field
-    until = Window(window.start, min(last + timedelta(milliseconds=1), window.end))
-    before = times_of(runner, sampled(draft, until, [field.key], ROWS_BEFORE), leave_gap=False)
+    if not len(filled.at):
+        return of
+    last_us, newest = int(filled.at.max()), int(times_us.values.to_numpy().max())
+    others = [other.key for other in fields if _takes_over(of, other)][:_MOST_COLUMNS]
+    until = min(EARLIEST + last_us * _US + timedelta(milliseconds=1), window.end)
+    before = _rows_until(runner, draft, until, ROWS_BEFORE, [of.key, *others])
     if before is None:
         return None
-    last_us = (last - EARLIEST) // timedelta(microseconds=1)
-    newest = int(pc.max(times_us.values).as_py())
-    end = ended(last_us, times_us.filled, np.array([value is not None for value in before]))
+    end = ended(last_us, times_us.filled, before.has[of.key])
     if end is not None:
-        end = replace(end, begun=tuple(_begun(runner, draft, field, end, until)))
-    return replace(field, idle_hours=(newest - last_us) / (3600 * 1_000_000), end=end)
+        now = {key: float(draft.read(Role.FIELD, key).known.mean()) for key in others}
+        begun = (key for key in others if begins(end, float(before.has[key].mean()), now[key]))
+        end = replace(end, begun=tuple(begun))
+    return replace(of, idle_hours=(newest - last_us) / (3600 * 1_000_000), end=end)
 
 
-def _begun(runner: QueryRunner, draft: Draft, field: Field, end: FieldEnd, until: Window) -> Iterator[str]:
-    """The fields that begin where this one ends: the rows that have one of the two are about all."""
-    for other in draft.fields:
-        now = draft.read(Role.FIELD, other.key).known.mean()
-        if field.null_ratio is None or other.null_ratio is None or not begins(end, 0, float(now)):
-            continue
-        if abs(field.null_ratio.value + other.null_ratio.value - 1) > 1 - NEARLY_ALL:
-            continue
-        before = times_of(runner, sampled(draft, until, [other.key], ROWS_BEFORE), leave_gap=False)
-        if before and begins(end, sum(value is not None for value in before) / len(before), float(now)):
-            yield other.key
+def _takes_over(one: Field, other: Field) -> bool:
+    """Whether the rows that have one of the two are about all."""
+    if one.null_ratio is None or other.null_ratio is None:
+        return False
+    return abs(one.null_ratio.value + other.null_ratio.value - 1) <= 1 - NEARLY_ALL
 
 
-_EMPTIER: Final = 0.05
-"""Share of the rows by which those of the last day are emptier than those of the window where a kind of them may have
-lost a column.
-"""
-_KINDS: Final = 50
-"""A tag with more values names sources, not kinds of them."""
-_MOST_OF_PARTS: Final = 3
-"""Columns of one table for each of which a dozen places are read."""
+_LEAST: Final = 0.05
+"""Share of the rows of the last day that the sources have that lost a column: a broken sensor is fewer."""
 _ROWS_EACH: Final = 2_000
+_MOST_ROWS: Final = 10_000
+_MOST_READ: Final = 40
+"""Places of older rows that are read: if sources changed one by one, the times of some are less exact."""
+_PLACES: Final = 8
+"""Parts of the time before the end that show whether the field comes and goes: in a month, less than a week each."""
 _EXACT: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
-_DAY_US: Final = _DAY // timedelta(microseconds=1)
+_EXAMPLES: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Whether the rows of one kind that were read at some time have a column."""
+class _Older:
+    """The rows up to some times, each read once."""
 
-    rows: int
-    filled: int
-    last: datetime | None
-    """Time of the newest of them that has it."""
+    def __init__(self, runner: QueryRunner, draft: Draft, keys: Sequence[str], tags: Sequence[str], limit: int) -> None:
+        self._runner, self._draft, self._limit, self._keys, self._tags = runner, draft, limit, keys, tags
+        self.known: dict[datetime, _Rows] = {}
+
+    def at(self, until: datetime) -> _Rows | None:
+        """None if they could not be read, or if enough was read."""
+        if until not in self.known and len(self.known) < _MOST_READ:
+            found = _rows_until(self._runner, self._draft, until, self._limit, self._keys, self._tags)
+            if found is not None:
+                self.known[until] = found
+        return self.known.get(until)
 
 
 def ends_of_parts(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
-    """The fields, those that the rows with one value of a tag do not have anymore with when that was: others go on, so
-    their share of nulls rises by little. Nothing more is read unless the last day is emptier than the window.
+    """The fields, those that the rows with some values of a tag do not have anymore with when that was: others go on,
+    so their share of nulls rises by little. Nothing more is read unless none of the last day's rows with these values
+    has a field that others have.
     """
-    if draft.time is None or draft.sampled_series or draft.partial_scan or not finds_ranges(runner, draft):
+    if draft.time is None or draft.sampled_since or draft.partial_scan or not finds_ranges(runner, draft):
         return fields
     times = draft.read_times()[1]
     if times.filled < len(times) or len(times) < ENOUGH:
         return fields
-    at = times.values.to_numpy()
-    is_late = at > at.max() - _DAY_US
-    counted = {f.key: f.null_ratio.value for f in fields if f.null_ratio is not None and f.end is None}
-    empty = {key: ~draft.read(Role.FIELD, key).known[is_late] for key in counted if 0 < counted[key] < 1}
-    rises = {key: mask.mean() - counted[key] for key, mask in empty.items() if not mask.all()}
-    risen = sorted((key for key, rise in rises.items() if rise >= _EMPTIER), key=lambda key: (-rises[key], key))
-    ends = {key: _of_part(runner, draft, key, is_late, empty[key]) for key in risen[:_MOST_OF_PARTS]}
-    found = {key: end for key, end in ends.items() if end is not None}
-    return [replace(field, end=found.get(field.key, field.end)) for field in fields]
+    late = _of_last_day(draft, [one.key for one in fields if one.end is None])
+    empty = {key: by_tag for key in late.has if (by_tag := dict(_empty_parts(late, key)))}
+    if not empty:
+        return fields
+    others = {key: _hardly_beside(late, key) for key in empty}
+    keys = list(dict.fromkeys((*empty, *(other for of in others.values() for other in of))))
+    tags = sorted({tag for by_tag in empty.values() for tag in by_tag})
+    most = max(len(values) for by_tag in empty.values() for values in by_tag.values())
+    older = _Older(runner, draft, keys, tags, min(max(_ROWS_EACH, 2 * ALIKE * most), _MOST_ROWS))
+    newest = EARLIEST + int(late.at.max()) * _US
+    # The oldest row read may not be the first one.
+    first = draft.measurement.first_time if draft.is_read_whole or not runner.engine.has_series_index else None
+    start = max(draft.window(runner.window).start, first or EARLIEST)
+    early = _earliest(older, empty, start + _DAY, newest - _DAY)
+    if early is None:
+        return fields
+    ends = {key: _end_of(older, late, key, of, early, newest, others[key]) for key, of in empty.items()}
+    return [replace(one, end=ends.get(one.key) or one.end) for one in fields]
 
 
-def _of_part(runner: QueryRunner, draft: Draft, key: str, is_late: Mask, is_empty: Mask) -> FieldEnd | None:
-    """The end of the field for the largest kind of rows of the last day that do not have it, and had it before."""
-    window, newest = draft.window(runner.window), _newest(draft)
-    first = max(window.start, draft.measurement.first_time or window.start)
-    late, early = newest - _DAY, first + _DAY
-    if early >= late:
-        return None
-    kinds = dict(_empty_kinds(draft, is_late, is_empty))
-    tags = sorted({tag for tag, _ in kinds})
-    before = _parts(runner, draft, key, tags, early) if kinds else {}
-    had = {one: part for one, part in before.items() if one in kinds and _has(part)}
-    then = _parts(runner, draft, key, tags, late) if had else {}
-    over = (one for one in had if one in then and not then[one].filled)
-    kind = max(over, key=lambda one: kinds[one], default=None)
-    if kind is None:
-        return None
-    end = had[kind].last
-    while late - early > _EXACT:
-        middle = early + (late - early) / 2
-        part = _parts(runner, draft, key, [kind[0]], middle).get(kind)
-        if part is None or not part.rows:
+def _of_last_day(draft: Draft, keys: Sequence[str]) -> _Rows:
+    """The rows read of the last day, with those of the fields that a part of them has."""
+    at = draft.read_times()[1].values.to_numpy()
+    is_late = at > at.max() - _DAY // _US
+    has = {key: draft.read(Role.FIELD, key).known[is_late] for key in keys}
+    some = sorted((key for key in has if has[key].any() and not has[key].all()), key=lambda key: (-has[key].sum(), key))
+    tags = {tag.key: draft.read(Role.TAG, tag.key).where(is_late) for tag in draft.tags}
+    return _Rows(at[is_late], {key: has[key] for key in some[:_MOST_COLUMNS]}, tags)
+
+
+def _empty_parts(late: _Rows, key: str) -> Iterator[tuple[str, dict[str, int]]]:
+    """For each tag, the values of enough rows of which none has the field, with the number of these rows."""
+    for tag in late.tags:
+        parts = late.parts(tag, key)
+        empty = {value: part.rows for value, part in parts.items() if part.rows >= ALIKE and not part.filled}
+        if len(empty) < len(parts) and sum(empty.values()) >= max(ENOUGH, _LEAST * len(late.at)):
+            yield tag, empty
+
+
+def _hardly_beside(late: _Rows, key: str) -> list[str]:
+    """The fields that hardly any row with the field has: those that may begin where it ends."""
+    return [other for other, of in late.has.items() if of[late.has[key]].mean() <= 1 - NEARLY_ALL]
+
+
+def _earliest(
+    older: _Older, empty: Mapping[str, Mapping[str, Mapping[str, int]]], first: datetime, late: datetime
+) -> datetime | None:
+    """The earliest of a few places where rows have one of these values; None if there is none, or reading fails."""
+    ago = late - first
+    while ago >= _DAY / 2:
+        rows = older.at(late - ago)
+        if rows is None:
             return None
-        # Of those next to the end, only some have it.
-        early, late, end = (middle, late, part.last) if part.filled else (early, middle, end)
-    assert end is not None
-    rows, filled = had[kind].rows, had[kind].filled
-    return FieldEnd(end, kinds[kind], rows, filled / rows, of=(kind[0], redact_unless_name(kind[1])))
+        for key, by_tag in empty.items():
+            if any(values.keys() & rows.parts(tag, key).keys() for tag, values in by_tag.items()):
+                return late - ago
+        ago /= 2
+    return None
 
 
-def _has(part: _Part) -> bool:
-    return part.rows >= ALIKE and 2 * part.filled > part.rows
-
-
-def _newest(draft: Draft) -> datetime:
-    return EARLIEST + timedelta(microseconds=int(pc.max(draft.read_times()[1].values).as_py()))
-
-
-def _empty_kinds(draft: Draft, is_late: Mask, is_empty: Mask) -> Iterator[tuple[tuple[str, str], int]]:
-    """Each tag and value of enough rows of the last day, of which none has the field, with the number of these rows."""
-    for tag in draft.tags:
-        column = draft.read(Role.TAG, tag.key)
-        values, codes = column.distinct.to_pylist(), column.codes[is_late]
-        if not 1 < len(values) <= _KINDS:
-            continue
-        rows = np.bincount(codes[codes >= 0], minlength=len(values))
-        empty = np.bincount(codes[is_empty & (codes >= 0)], minlength=len(values))
-        yield from (
-            ((tag.key, str(value)), int(count))
-            for value, count, without in zip(values, rows, empty, strict=True)
-            if count >= ENOUGH and without == count
-        )
-
-
-def _parts(
-    runner: QueryRunner, draft: Draft, key: str, tags: Sequence[str], until: datetime
-) -> dict[tuple[str, str], _Part]:
-    """Each tag and value that rows up to a time have, with how many of these have the field; empty if they could not be
-    read.
+def _end_of(
+    older: _Older,
+    late: _Rows,
+    key: str,
+    empty: Mapping[str, Mapping[str, int]],
+    early: datetime,
+    newest: datetime,
+    others: Sequence[str],
+) -> FieldEnd | None:
+    """The end of the field for the tag whose values that had it before have most rows; of several, the one with the
+    fewest values.
     """
-    assert draft.time is not None
-    window, kind = draft.window(runner.window), draft.time.kind
-    batches: list[pa.RecordBatch] = []
-    query = sampled(draft, Window(window.start, until), [draft.time.name, key, *tags], _ROWS_EACH)
-    if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered):
-        return {}
-    found: dict[tuple[str, str], list[tuple[bool, object]]] = defaultdict(list)
-    for batch in batches:
-        at, values, *columns = (column.to_pylist() for column in batch.columns)
-        for tag, column in zip(tags, columns, strict=True):
-            for time, value, of in zip(at, values, column, strict=True):
-                found[tag, str(of)].append((value is not None, time))
-    return {
-        one: _Part(
-            len(rows),
-            sum(has for has, _ in rows),
-            max((at for has, time in rows if has and (at := instant_of(time, kind))), default=None),
-        )
-        for one, rows in found.items()
+    before = older.known[early]
+    had = {
+        tag: [v for v, part in before.parts(tag, key).items() if v in values and 2 * part.filled > part.rows]
+        for tag, values in empty.items()
     }
+    tag = max(had, key=lambda one: (sum(empty[one][value] for value in had[one]), -len(had[one]), one))
+    ends = {value: _last_of(older, key, tag, value, early, newest) for value in had[tag]}
+    for place in range(1, _PLACES):
+        older.at(early + (min(ends.values(), default=early) - early) * place / _PLACES)
+    stay = {
+        one: end for one, end in ends.items() if end <= newest - _DAY and not _comes_again(older, key, tag, one, end)
+    }
+    over = sorted(stay, key=lambda one: (stay[one], one))
+    rows_after = sum(empty[tag][value] for value in over)
+    if rows_after < max(ENOUGH, _LEAST * len(late.at)):
+        return None
+    first, last = stay[over[0]], stay[over[-1]]
+    read = [rows for until, rows in older.known.items() if until <= first]
+    parts = [part for rows in read for value, part in rows.parts(tag, key).items() if value in over]
+    rows_before, filled = sum(part.rows for part in parts), sum(part.filled for part in parts)
+    if rows_before < ALIKE:
+        return None
+    # Of redacted ones, several may be the same.
+    names = tuple(dict.fromkeys(redact_unless_name(value) for value in over[:_EXAMPLES]))
+    known = sum(part.rows >= ALIKE for part in late.parts(tag, key).values())
+    end = FieldEnd(
+        last, rows_after, rows_before, filled / rows_before, of=PartOfRows(tag, names, len(over), known, first)
+    )
+    begun = (
+        other
+        for other in others
+        if begins(end, max(rows.share(other, tag, over) for rows in read), late.share(other, tag, over))
+    )
+    return replace(end, begun=tuple(begun))
+
+
+def _comes_again(older: _Older, key: str, tag: str, value: str, end: datetime) -> bool:
+    """Whether at some place before its end, enough rows with the value did not have the field, either."""
+    before = (rows.parts(tag, key).get(value) for until, rows in older.known.items() if until < end)
+    return any(part.after >= ALIKE for part in before if part)
+
+
+def _last_of(older: _Older, key: str, tag: str, value: str, low: datetime, high: datetime) -> datetime:
+    """Time of the newest row with the value that has the field, as far as rows read up to these two times show."""
+    while high - low > _EXACT:
+        part = older.known[low].parts(tag, key)[value]
+        if part.after >= ALIKE:
+            break
+        middle = low + (high - low) / 2
+        rows = older.at(middle)
+        found = rows.parts(tag, key).get(value) if rows else None
+        if found is None:
+            break
+        low, high = (middle, high) if found.filled else (low, middle)
+    known = (rows.parts(tag, key).get(value) for rows in older.known.values())
+    return EARLIEST + max(part.last_us for part in known if part) * _US

@@ -96,7 +96,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     is_table = runner.engine.infers_roles
     copied = find_copies(runner, draft, source) if is_table else known.copies
     if times:
-        if is_table:
+        if is_table or runner.engine.has_series_index:
             fields = ends_of_parts(runner, draft, looked_back(runner, draft, fields))
         fields = _with_rises(runner, draft, fields, ids)
     measurement = replace(

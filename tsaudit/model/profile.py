@@ -405,9 +405,24 @@ class TextsAmongNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class PartOfRows:
+    """The rows with some values of a tag, which changed within some time."""
+
+    tag: str
+    values: tuple[str, ...]
+    """Some of the values, those that changed first, redacted unless they are names."""
+    count: int
+    """Number of these values."""
+    known: int
+    """Number of values of the tag in the newest rows, with enough rows each."""
+    first: datetime
+    """When the first of them changed."""
+
+
+@dataclass(frozen=True, slots=True)
 class FieldEnd:
-    """A field that the newest rows do not have, or the newest ones with one value of a tag. In a table without a time:
-    that no row has which was added since an audit.
+    """A field that the newest rows, or the newest ones with some values of a tag, do not have. In a table without a
+    time: that no row has which was added since an audit.
     """
 
     time: datetime
@@ -420,8 +435,8 @@ class FieldEnd:
     """Share of these that have the field, 0 to 1."""
     begun: tuple[str, ...] = ()
     """Fields that hardly any of the rows up to that time have, and as many of those after it as had this one before."""
-    of: tuple[str, str] | None = None
-    """The tag and its value, redacted unless it is a name, that all of these rows have; None: they are all rows."""
+    of: PartOfRows | None = None
+    """The rows that this is about; None: all rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tests.servers import Influxd
 from tsaudit.config.settings import Target
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Outcome
-from tsaudit.model.profile import FieldEnd
+from tsaudit.model.profile import FieldEnd, PartOfRows
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.fields.conflicting_types import conflicting_types as rule
 
@@ -93,8 +93,10 @@ def test_values_that_queries_no_longer_return(influxd: Influxd, before: str, lat
         assert finding.impact.how == "none of the newest 300 rows read has it, and nearly all before 2026-03-16 do"
 
 
-@pytest.mark.parametrize(("of", "is_certain"), [(None, True), (("kind", "gas"), False)])
-def test_a_field_that_only_one_kind_of_rows_lost_is_still_written(of: tuple[str, str] | None, is_certain: bool) -> None:
+@pytest.mark.parametrize(
+    ("of", "is_certain"), [(None, True), (PartOfRows("kind", ("gas",), 1, 4, NOW - timedelta(days=3)), False)]
+)
+def test_a_field_that_only_one_kind_of_rows_lost_is_still_written(of: PartOfRows | None, is_certain: bool) -> None:
     end = FieldEnd(NOW - timedelta(days=3), rows_after=300, rows_before=1_000, filled_before=1.0, of=of)
     field = a_field("flow", ("float", "string"), end=end)
     (finding,) = run_rule(rule, a_profile(a_measurement(fields=(field,)), engine="influxdb1")).findings

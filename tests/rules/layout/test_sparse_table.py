@@ -29,11 +29,27 @@ def _one_of_four(series: int, row: int) -> dict[str, float | None]:
     return {name: row + 0.5 if i == row % 4 else None for i, name in enumerate(FIELDS)}
 
 
+def _half_ended(series: int, row: int) -> dict[str, float | None]:
+    return {"price": row + 0.5} if series % 2 or row < 400 else {"cost": row + 0.5}
+
+
+def _by_design(series: int, row: int) -> dict[str, float | None]:
+    return {"price" if series % 2 else "cost": row + 0.5}
+
+
 CASES = (
     Case(
         breaks=dataset(table("crypto", hosts(2), FIELDS, _one_of_four, rows=60)),
         keeps=dataset(table("crypto", hosts(2), FIELDS, lambda s, r: dict.fromkeys(FIELDS, r + 0.5), rows=60)),
         subject=Subject("", "crypto"),
+        engines=rule.engines - {"influxdb1", "influxdb2"},
+    ),
+    # There is no recording of InfluxDB 2.x.
+    Case(
+        breaks=dataset(table("crypto", hosts(4), {"price": "float", "cost": "float"}, _half_ended, rows=720)),
+        keeps=dataset(table("crypto", hosts(4), {"price": "float", "cost": "float"}, _by_design, rows=720)),
+        subject=Subject("", "crypto", "price"),
+        engines=frozenset({"influxdb1"}),
     ),
 )
 

@@ -22,6 +22,7 @@ class InfluxEngine(Engine):
     connects_without_login = True
     measuring = "tsaudit.engines.influx.measuring"
     has_series_index = True
+    prunes_ranges = True
     has_costly_series = True
     has_costly_measurements = True
     measurement_price = "measurements, each of which takes memory in every shard, and which no query reads together"

@@ -92,12 +92,16 @@ class InfluxAdvice(Advice):
         raise NotImplementedError
 
     def by_influxql(self, change: Diagnose, reach: str = "") -> Step | None:
-        """The query that only InfluxQL can make: of the types of a field, and of a field beside a tag of its name.
-        `reach`: what else to say of it.
+        """The query that only InfluxQL can make: of the types of a field, of the sources that stopped sending it, and
+        of a field beside a tag of its name. `reach`: what else to say of it.
         """
         column, table = self.place.quoted([change.column]), self.place.table()
         if change.what == "types":
             return self._newest_of_each_type(change, reach)
+        if change.what == "sources":
+            by = f" GROUP BY {self.place.quoted(found)}" if (found := self.place.sources()) else ""
+            words = f"Find the sources that stopped sending {change.column}: the times of their newest values{reach}."
+            return Step(StepKind.FIND, words, f"SELECT last({column}) FROM {table}{by}", "influxql")  # noqa: S608
         if change.what == "both":
             words = f"Until the old points have expired, say which {change.column} is meant{reach}."
             text = f"SELECT {column}::field FROM {table} WHERE {column}::tag = '...'"  # noqa: S608 -- shown, never run

@@ -12,7 +12,7 @@ from tsaudit.analysis.shapes.name_families import named_fields
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import SERIES_KINDS, Field, How, Measurement, MeasureName, Ratio, TableKind
+from tsaudit.model.profile import SERIES_KINDS, Field, How, Measurement, MeasureName, PartOfRows, Ratio, TableKind
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import duration, listed, many, number, percent, plural, under
@@ -44,7 +44,7 @@ normal, but nobody knows so many by name.
     code="LAY003",
     title="A table has many empty cells",
     costs={Currency.ANSWERS},
-    guidelines=("D3", "G4"),
+    guidelines=("D3", "F3", "G4"),
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
     requires={"null_ratios", "field_types"},
     uses={"options"},
@@ -62,14 +62,15 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are notes: a null
     takes a bit or less on most engines, and a byte on SQLite. Where the table may have rows before the window, the
     finding says that its shares are those of the window. A column that most rows had, and of which the rows of the last
-    day or more have none, is reported with the time of its last value, and so is one that only the rows with one value
-    of a tag, such as those of one kind of sensor, do not have anymore. In a table without a time, of whatever kind, it
-    is one that none of the rows has that were added since an earlier audit. If nearly all rows had it, and it contains
-    what was measured, queries get wrong answers. So they do whatever it contains if another column begins there whose
-    name says the same, such as `price_text` where `price` ends. Rows other than measurements may be changed later, as
-    an order that gets its invoice: what ended before the first audit is a note for a week, and if the next audit sees a
-    later end, nothing is reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are
-    the attributes of spans.
+    day or more have none, is reported with the time of its last value, and so is one that only the rows with some
+    values of a tag, such as those of one kind of sensor, or of the hosts with a new agent, do not have anymore, if
+    these are at least 5% of the rows. In a table without a time, of whatever kind, it is one that none of the rows has
+    that were added since an earlier audit. If nearly all rows had it, and it contains what was measured, queries get
+    wrong answers. So they do whatever it contains if another column begins there whose name says the same, such as
+    `price_text` where `price` ends. Rows other than measurements may be changed later, as an order that gets its
+    invoice: what ended before the first audit is a note for a week, and if the next audit sees a later end, nothing is
+    reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of
+    spans. On InfluxDB 1 and 2, where an absent field costs nothing, only fields that end are reported.
 
     ## Why it matters
 
@@ -118,6 +119,9 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         before = _before(case, measurement, field)
         if before is None or before.end is None or field.end.time - before.end.time < _LATER:
             yield _of_end(measurement, field, hours, is_seen=_is_seen(before, hours))
+    if case.engine.has_series_index:
+        # What is absent takes no space there.
+        return
     if nulls and measurement.rows_known >= ENOUGH and measurement.kind in _KINDS:
         yield from _evaluate_nulls(case, measurement, nulls)
 
@@ -154,14 +158,16 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
     from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
 
     assert field.end is not None
-    end, day = field.end, f"{field.end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
+    end, last = field.end, f"{field.end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
+    day = f"{end.of.first.astimezone(UTC):%Y-%m-%d %H:%M}" if end.of else last
     before = "all" if end.filled_before == 1 else percent(end.filled_before)
     is_measured = measurement.has_series or any(is_number(t) and not is_integer(t) for t in field.types)
     renamed = [key for key in end.begun if is_same_but_for_affix(field.key, key)]
     is_sure = end.filled_before >= NEARLY_ALL and (
         bool(renamed) or (is_measured and (measurement.has_series or is_seen))
     )
-    of = f" of rows with {end.of[0]} {end.of[1]}" if end.of else ""
+    of, which = _of_rows(end.of) if end.of else ("", "")
+    which += f", the last of them since {last} UTC" if last != day else ""
     missed = f"Queries of {field.key}{of} find nothing since then, and of longer periods, only what is older."
     if measurement.time_column is None:
         missed = f"Sums and means of {field.key} leave out all rows that were added since then."
@@ -169,26 +175,38 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
     fix = "Find what changed in its writer on that day: what is not written now is lost. If the source was meant to "
     fix += f"stop sending {field.key}, nothing has to be done."
     if begun := renamed or list(end.begun):
-        begins = f", where {listed(begun)} {plural(len(begun), 'begins', 'begin')}"
-        fix = f"If the writer was meant to change, query {listed([field.key, *begun])} together, or move the older "
+        begins = f", where {listed(begun, 3)} {plural(len(begun), 'begins', 'begin')}"
+        fix = f"If the writer was meant to change, query {listed([field.key, *begun], 4)} together, or move the older "
         fix += "values. Otherwise find what changed in it on that day."
-    then, after, last = "read up to then", "read after it", "newest row with a value"
+    then, after, newest = "read up to then", "read after it", "newest row with a value"
     if measurement.time_column is None:
-        then, after, last = "there were then", "added since then", "audit before the first of these rows"
+        then, after, newest = "there were then", "added since then", "audit before the first of these rows"
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=Impact(Currency.ANSWERS, how="rows read before and after", consequence=missed) if is_sure else None,
         headline=f"{field.key}{of} is not filled anymore since {day}{begins}",
-        message=f"{field.key}{of} is not filled anymore since {day} UTC{begins}: it has a value in {before} of the "
-        f"{number(end.rows_before)} rows {then}, and in none of the {number(end.rows_after)} {after}.",
+        message=f"{field.key}{of} is not filled anymore since {day} UTC{which}{begins}: it has a value in {before} of "
+        f"the {number(end.rows_before)} rows {then}, and in none of the {number(end.rows_after)} {after}.",
         fix=fix,
+        changes=(Diagnose(subject_of(measurement), "sources", field.key),) if end.of and end.of.count > 1 else (),
         observed=float(round(hours)),
         unit="hours without a value",
         main_contributor=field.key,
-        since=end.time.astimezone(UTC).date(),
-        evidence=(Evidence(last, f"{day} UTC"),),
+        since=(end.of.first if end.of else end.time).astimezone(UTC).date(),
+        evidence=(Evidence(newest, f"{last} UTC"),),
         facts=("null_ratios", "row_count"),
         source=field.distinct.source if field.distinct else None,
+    )
+
+
+def _of_rows(part: PartOfRows) -> tuple[str, str]:
+    """The rows in words, and which values these are, if they are several."""
+    if part.count == 1:
+        return f" of rows with {part.tag} {part.values[0]}", ""
+    others = [f"{number(part.count - len(part.values))} more"] if part.count > len(part.values) else []
+    return (
+        f" of rows with {number(part.count)} of {many(part.known, 'value')} of {part.tag}",
+        f" ({listed([*part.values, *others])})",
     )
 
 

@@ -1,0 +1,134 @@
+"""Columns that some sources do not fill anymore, while others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import NOW
+from tests.collecting import collected, writer_to
+from tests.databases import Row, Table, Value
+from tests.rules.cases import dataset, run_rule
+from tsaudit.config.settings import Budget
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.rules.layout.sparse_table import sparse_table as rule
+
+ENGINES = ["duckdb", "influxdb1"]
+Written = Callable[[int, float], Mapping[str, Value] | None]
+"""The fields, beside power, of a source at so many days ago; None: it writes no row then."""
+
+
+def _ends(
+    request: pytest.FixtureRequest,
+    path: Path,
+    engine: str,
+    written: Written,
+    days: float = 21,
+    sources: int = 8,
+    step_h: float = 1 / 3,
+) -> list[Finding]:
+    """What is found of the columns of sources s0 to s7, of kinds k0 to k3, which report every 20 minutes."""
+    rows = []
+    for place in range(round(days * 24 / step_h), 0, -1):
+        ago = place * step_h / 24
+        for source in range(sources):
+            more = written(source, ago)
+            if more is not None:
+                tags = {"source": f"s{source}", "kind": f"k{source // 2}"}
+                fields = {"power": (place * 7 + source) % 90 / 4 + 0.1, "flow": None, "flow_rate": None, **more}
+                rows.append(Row(NOW - timedelta(days=ago), tags, fields))
+    table = Table("meters", ("source", "kind"), dict.fromkeys(("power", "flow", "flow_rate"), "float"), rows)
+    target = writer_to(engine, request, path)(dataset(table), budget=Budget(max_rows=2_500))
+    return [one for one in run_rule(rule, collected(target)).findings if one.subject.column]
+
+
+def _flow(*, has: bool, takes_over: bool = False) -> Mapping[str, Value]:
+    return {"flow": 3.5} if has else {"flow_rate": 7.5} if takes_over else {}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("takes_over", [False, True])
+def test_several_sources(request: pytest.FixtureRequest, tmp_path: Path, engine: str, *, takes_over: bool) -> None:
+    ended = {1: 5.0, 4: 5.1, 6: 5.2}
+    (finding,) = _ends(
+        request,
+        tmp_path,
+        engine,
+        lambda source, ago: _flow(has=ago >= ended.get(source, 0), takes_over=takes_over),
+    )
+    assert finding.severity is Severity.WARNING
+    assert finding.subject.column == "flow"
+    first, last = (NOW - timedelta(days=ago) for ago in (5.2, 5.0))
+    begins = ", where flow_rate begins" if takes_over else ""
+    assert finding.since == first.date()
+    assert finding.message.startswith(
+        f"flow of rows with 3 of 8 values of source is not filled anymore since {first:%Y-%m-%d}"
+    )
+    assert f" UTC (s6, s4, and s1), the last of them since {last:%Y-%m-%d %H}" in finding.message
+    assert f"UTC{begins}: it has a value in all of the" in finding.message
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_kind(request: pytest.FixtureRequest, tmp_path: Path, engine: str) -> None:
+    """It is named, and not the sources of this kind."""
+    (finding,) = _ends(request, tmp_path, engine, lambda source, ago: _flow(has=source // 2 != 1 or ago >= 5))
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("flow of rows with kind k1 is not filled anymore since ")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("days", [2, 12])
+def test_all_sources(request: pytest.FixtureRequest, tmp_path: Path, engine: str, days: int) -> None:
+    """Whether or not the rows read contain the end."""
+    (finding,) = _ends(request, tmp_path, engine, lambda _, ago: _flow(has=ago >= days, takes_over=True))
+    assert finding.severity is Severity.WARNING
+    assert finding.headline == (
+        f"flow is not filled anymore since {NOW - timedelta(days=days):%Y-%m-%d %H:%M}, where flow_rate begins"
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_sources_one_by_one(request: pytest.FixtureRequest, tmp_path: Path, engine: str) -> None:
+    days = {0: 5, 3: 4, 4: 3, 7: 2, 1: 0.5}
+    (finding,) = _ends(request, tmp_path, engine, lambda source, ago: _flow(has=ago >= days.get(source, 0)))
+    assert finding.severity is Severity.WARNING
+    first, last = (NOW - timedelta(days=ago) for ago in (5, 2))
+    assert "4 of 8 values of source is" in finding.message
+    assert (
+        f"since {first:%Y-%m-%d %H:%M} UTC (s0, s3, s4, and s7), the last of them since {last:%Y-%m-%d %H:%M} UTC: "
+        in (finding.message)
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_database_that_is_younger_than_the_window(request: pytest.FixtureRequest, tmp_path: Path, engine: str) -> None:
+    (finding,) = _ends(request, tmp_path, engine, lambda source, ago: _flow(has=source > 2 or ago >= 2), days=6)
+    assert "3 of 8 values of source" in finding.message
+
+
+_QUIET: dict[str, Written] = {
+    "never": lambda source, ago: _flow(has=source > 2, takes_over=True),
+    "retired": lambda source, ago: None if source < 3 and ago < 5 else _flow(has=source < 3),
+    "on change": lambda source, ago: _flow(has=source > 2 or (ago >= 2 and round(ago * 72) % 5 == 0)),
+    "comes and goes": lambda source, ago: _flow(has=source > 2 or ago % 4 >= 2),
+    "on working days": lambda source, ago: _flow(has=source > 2 or ago % 7 >= 2),
+    "since yesterday": lambda source, ago: _flow(has=source > 2 or ago >= 0.9),
+    "new kind": lambda source, ago: None if source < 3 and ago >= 3 else _flow(has=source > 2),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", _QUIET)
+def test_silence(request: pytest.FixtureRequest, tmp_path: Path, engine: str, case: str) -> None:
+    found = _ends(request, tmp_path, engine, _QUIET[case])
+    assert not [one for one in found if one.severity is not Severity.NOTE or "of source" in one.message]
+
+
+@pytest.mark.parametrize(("ended", "found"), [(5, 0), (8, 1)])
+def test_silence_about_few_of_many(request: pytest.FixtureRequest, tmp_path: Path, ended: int, found: int) -> None:
+    """Of 110, their sensors may be broken."""
+    written: Written = lambda source, ago: _flow(has=source >= ended or ago >= 2)  # noqa: E731
+    assert len(_ends(request, tmp_path, "duckdb", written, days=5, sources=110, step_h=1)) == found
