@@ -405,6 +405,22 @@ def test_names_that_are_added_every_day_are_judged_by_what_they_will_be(
     assert finding.severity is severity
 
 
+@pytest.mark.parametrize(
+    ("engine", "before", "is_endless"), [("influxdb1", 360, True), ("influxdb1", 390, False), ("duckdb", 360, False)]
+)
+def test_ids_that_keep_coming_are_no_better_as_a_tag(engine: str, before: int, is_endless: bool) -> None:
+    """40 more of 400 a day are no fleet, 10 may be; where series cost nothing, a column is the right place."""
+    names = [f"app-2026112{n % 9}1000{n % 60:02}-{7_641 + n}.driver.heap" for n in range(400)]
+    profile = a_profile(*map(a_measurement, names), engine=engine)
+    earlier = dataclasses.replace(
+        a_profile(*map(a_measurement, names[:before]), engine=engine),
+        day=profile.day - timedelta(days=1),
+        collected_at=profile.collected_at - timedelta(days=1),
+    )
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=earlier)).findings
+    assert ("are IDs, each of which adds series as a tag, too: write a name that stays" in finding.fix) is is_endless
+
+
 def _begun(engine: str, days: Sequence[float], rows: int = 500, **settings: Any) -> Profile:
     """Tables or collections named by an ID, whose first rows are so many days old."""
     members = [

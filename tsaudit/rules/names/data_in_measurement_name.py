@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import costs
+from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.name_families import NameFamily, is_place_name
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.significance import A_LIST
@@ -34,6 +35,10 @@ _SAME: Final = 0.5
 """Of the data in the names of a large family that another one must contain as well."""
 
 
+_FAST: Final = 0.05
+"""Share of the names that are new each day: a fleet that grows by as much doubles in two weeks."""
+_SAMPLE: Final = 1_000
+"""Values that show what all of them are."""
 _MOST_LISTED: Final = 10
 """Families of one finding that are listed with their number of names."""
 _PIECES: Final = re.compile(r"(\{\w+\}|[A-Za-z0-9]+)")
@@ -108,7 +113,9 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
             impacts = (costs.of_family(case, database.name, one) for one in counted)
             worst = max((one for one in impacts if one), key=lambda impact: impact.now, default=None)
             count = len(inside) + len(beyond)
-            yield replace(_finding(case, database.name, [found[place] for place in group], count), impact=worst)
+            one_cause = [found[place] for place in group]
+            finding = replace(_finding(case, database.name, one_cause, count), impact=worst)
+            yield replace(finding, fix=_without_ids(one_cause)) if _keep_coming(case, worst) else finding
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
@@ -274,6 +281,26 @@ def _finding(case: Case, database: str, group: Sequence[_Family], names: int) ->
         ),
         facts=("measurements",),
     )
+
+
+def _keep_coming(case: Case, impact: Impact | None) -> bool:
+    """Whether so many names come a day that they cannot be those of a fleet, and each makes series as a tag, too."""
+    is_fast = impact is not None and (impact.per_day or 0.0) >= _FAST * impact.now
+    return is_fast and case.engine.has_costly_series
+
+
+def _without_ids(families: Sequence[_Family]) -> str:
+    """What to do about IDs in the names, which are endless as tags, too; empty if there are none."""
+    values: dict[str, list[str]] = defaultdict(list)
+    for tag, value in {pair for _, change in families for one in change.members for pair in one.tags}:
+        # A day in the value stands for any day.
+        values[tag].append(value.replace("{date}", "20200101"))
+    kinds = {tag: shapes.classify(sorted(found)[:_SAMPLE]).kind for tag, found in values.items()}
+    ids = sorted(tag for tag, kind in kinds.items() if kind in shapes.IDENTIFIER_KINDS)
+    if not ids:
+        return ""
+    are = "are IDs, each of which adds series as a tag, too"
+    return f"The values of {listed(ids)} {are}: write a name that stays the same instead, or the ID as a field."
 
 
 def _of_measure_names(measurement: Measurement, family: NameFamily) -> Finding:
