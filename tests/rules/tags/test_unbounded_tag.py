@@ -548,6 +548,24 @@ def test_series_that_a_tag_adds_count_toward_the_limit_of_the_owner(
         assert (finding.limit.value, finding.impact.unit) == (2_000, "series")
 
 
+@pytest.mark.parametrize(("others", "values", "days_left"), [(3, 1_000, 30), (3, 950, 30), (3, 500, 120)])
+def test_series_of_all_measurements_to_which_a_writer_adds_a_tag_reach_the_limit(
+    others: int, values: int, days_left: int
+) -> None:
+    """4,000 series, 8,000 are the limit; a thousand come in 30 days in one measurement, and in others as many."""
+    made = [a_measurement("wifi", 1_000, tags=(a_tag("client", 1_000, UUIDS[:64], turnover=PASSING),))]
+    tag = a_tag("client", values, UUIDS[:64], turnover=PASSING)
+    made += [a_measurement(f"wifi_{n}", 1_000, tags=(tag,)) for n in range(others)]
+    profile = a_profile(*made, engine="influxdb2", databases=(Database("main", series=a_count(4_000)),))
+    policy = LimitPolicy(target={"high-series-cardinality.max_series": 8_000})
+    (result,) = evaluate(profile, policy=policy, rules=[rule]).results
+    found = next(f for f in result.findings if f.subject.measurement == "wifi")
+    assert found.impact is not None
+    is_near = found.impact.currency is Currency.LIMIT
+    assert is_near is (days_left <= 90)
+    assert not is_near or found.impact.days_left == pytest.approx(days_left, rel=0.05)
+
+
 def test_addresses_cost_series_however_long_a_writer_repeats_them() -> None:
     growing = a_turnover(900, 900, 90, hours=6.0, lasting_ratio=1.0)
     paths = tuple(f"/basket/{i * 7919}/items/{i * 104_729}" for i in range(64))

@@ -417,17 +417,28 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
     level = costs.levels_at(case, measurement, tag, coming or per_day or 0.0)
     toward = [costs.of_limit(case, tag.values.value, limit, per_day=per_day, levels_at=level)]
     if series is not None and series.currency is Currency.SERIES and series.whole is not None:
-        toward += _toward_series(case, measurement, series, series.whole)
+        toward += _toward_series(case, measurement, tag, series, series.whole)
     near = [one for one in toward if one.is_enforced is not False and costs.is_near(case, one, case.harm.limit_warning)]
     return min(near, key=lambda one: math.inf if one.days_left is None else one.days_left, default=series)
 
 
-def _toward_series(case: Case, measurement: Measurement, series: Impact, whole: int | float) -> Iterator[Impact]:
-    """How near the series of the database, of which there are `whole`, come to their limit if the tag's go on."""
+def _toward_series(
+    case: Case, measurement: Measurement, tag: Tag, series: Impact, whole: int | float
+) -> Iterator[Impact]:
+    """How near the series of the database, of which there are `whole`, come to their limit if the tag's go on: those of
+    all measurements with about as many of its values. `series`: of one of them.
+    """
     limit = series_limit(case, measurement)
     if limit.origin != "default" and series.per_day:
-        level = math.inf if series.kept_days is None else whole + series.after(math.inf) - series.now
-        yield costs.of_limit(case, whole, limit, per_day=series.per_day, levels_at=level)
+        inside = (m.tag(tag.key) for m in case.measurements if m.database == measurement.database)
+        least = (tag.values.value if tag.values else 0) / _ALIKE
+        alike = sum(one is not None and one.values is not None and one.values.value >= least for one in inside)
+        level = math.inf if series.kept_days is None else whole + (series.after(math.inf) - series.now) * alike
+        yield costs.of_limit(case, whole, limit, per_day=series.per_day * alike, levels_at=level)
+
+
+_ALIKE: Final = 1.1
+"""Measurements to which one writer adds a tag have about as many of its values."""
 
 
 def _values_a_day(case: Case, measurement: Measurement, tag: Tag) -> float | None:
