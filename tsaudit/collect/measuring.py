@@ -227,6 +227,7 @@ class Measuring:
         from tsaudit.collect.ahead import find_ahead
         from tsaudit.collect.batch import prefetch_tables
         from tsaudit.collect.counts import count_nulls, counts_of
+        from tsaudit.collect.excess import find_excess
         from tsaudit.collect.reading import find_misdated, look_outside_window, sample_of
         from tsaudit.collect.roles import ROLE_ROWS, assign_roles, extents_needed, find_time, note_unopened_labels
         from tsaudit.collect.row_bytes import find_repeated, spread_needed
@@ -263,6 +264,8 @@ class Measuring:
             yield MeasuringStep("row_sample", outside, keeps_rows=True)
             yield MeasuringStep("null_counts", functools.partial(find_misdated, runner), keeps_rows=True)
             yield MeasuringStep("row_sample", functools.partial(find_ahead, runner), keeps_rows=True)
+            if runner.engine.infers_roles:
+                yield MeasuringStep("row_sample", functools.partial(find_excess, runner), keeps_rows=True)
 
     def listing(self, context: MeasuringContext) -> Callable[[Draft], Draft]:
         """Returns a function that lists the tag sets of a measurement and compares them with those of earlier days."""

@@ -322,6 +322,8 @@ class Engine:
     """Whether a whole number takes only the bytes that it needs."""
     repeats_texts: bool = False
     """Whether each row stores the whole text, however many other rows have the same text."""
+    row_address: str = ""
+    """What statements name like a column, and is different in each row of any table; empty if there is nothing."""
     row_bytes: float | None = None
     """Bytes of a row, including its time, but without its values; None if they were not measured, or are negligible."""
     row_price: str = ""

@@ -1032,6 +1032,32 @@ class RowsAhead:
 
 
 @dataclass(frozen=True, slots=True)
+class ExcessRows:
+    """Rows that arrive each day since the rows of a table have multiplied, most of them with one value of a column."""
+
+    before_per_day: float
+    """Rows of the table on a mean day before."""
+    per_day: float
+    """The same since then, as the audit that found it saw it."""
+    since: datetime
+    column: str
+    value: str
+    """The value that brings most of them, redacted unless it is a name."""
+    share_before: float
+    """Share of the rows that had this value before, 0 to 1."""
+    share: float
+    """The same since then."""
+    also: tuple[tuple[str, str], ...]
+    """Another column with the value, redacted unless it is a name, that nearly all of these rows have; may be empty."""
+    source: Source
+
+    @property
+    def excess_per_day(self) -> float:
+        """How many more rows with the value come each day."""
+        return self.share * self.per_day - self.share_before * self.before_per_day
+
+
+@dataclass(frozen=True, slots=True)
 class SetApart:
     """A set of tags without which some rows would equal others in all other tags and the time."""
 
@@ -1338,6 +1364,8 @@ class Measurement:
     """Rows whose times were written in a wrong unit; None: none were found, or none were looked for."""
     ahead: RowsAhead | None = None
     """Sources whose rows are later than now, unlike those of others; None: none were found, or none were looked for."""
+    excess: ExcessRows | None = None
+    """What multiplied the rows of a day; None: nothing did, or there was no audit of an earlier day."""
     expiry: Expiry | None = None
     """Rows that may have been removed; None if no column says that, there are none, or they were not counted."""
     first_time: datetime | None = None

@@ -38,6 +38,7 @@ class Duckdb(FileEngine):
     batched_facts = BATCHED
     total_falls_short = 0.0
     prunes_ranges = True
+    row_address = "rowid"
     sql_types = {**FileEngine.sql_types, "decimal": "DECIMAL(18, 4)", "date": "DATE"}
     not_applicable = {
         **FileEngine.not_applicable,

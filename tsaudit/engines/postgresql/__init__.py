@@ -94,6 +94,7 @@ class Postgresql(SqlEngine):
     )
     own_guidelines = SqlEngine.own_guidelines | {"E12"}
     repeats_texts = True
+    row_address = "ctid"
     row_bytes = 36
     row_price = "36 B for a row with a time, and its part of the indexes: measured on PostgreSQL 15"
     failures = {

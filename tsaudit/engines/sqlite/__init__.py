@@ -31,6 +31,7 @@ class Sqlite(FileEngine):
     )
     repeats_texts = True
     packs_integers = True
+    row_address = "rowid"
     index_entry_bytes = 16.8
     index_price = "16.8 B for each row in an index on a short text, 10 to 13 on small whole numbers: measured on 3.40"
     sql_types = {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"}
