@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from tsaudit.analysis.codes import Codes
 from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
+from tsaudit.analysis.shapes.number_forms import PLACEHOLDER
 from tsaudit.analysis.values.label_sets import FORM_SHARE, OPENING
 from tsaudit.engines.quoting import Label
 from tsaudit.model.facts import TablePart
@@ -47,8 +48,6 @@ with more digits than anything measured.
 _DECIMAL: Final = r"[+-]?\d+\.\d+"
 _DECIMALS: Final = rf"^\s*[(\[]?{_DECIMAL}(\s*[,;|/ ]\s*{_DECIMAL})+[)\]]?\s*$"
 """Several numbers with a fraction, such as a position: whole numbers may as well be codes."""
-PLACEHOLDER: Final = r"^\s*(-+|[nN]/?[aA]|(?i:null|none|nil|nan|undefined)|\\N|\?+)?\s*$"
-"""A string that stands for no value. States such as `unknown` do not: somebody may look for them."""
 _NUMBERS_BEGIN: Final = frozenset("0123456789+-.([")
 """What the first character of a string is that is one or several numbers."""
 _TIMES_NAMED: Final = 10

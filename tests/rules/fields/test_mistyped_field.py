@@ -140,6 +140,42 @@ def test_places_in_a_hierarchy_are_no_numbers(key: str, found: int) -> None:
     assert len(run_rule(rule, _profile(_text(*texts, key=key))).findings) == found
 
 
+@pytest.mark.parametrize(("share", "others"), [(0.91, 6), (0.98, 1), (0.6, 20)])
+def test_numbers_that_no_cast_reads(share: float, others: int) -> None:
+    """Whether or not they are so few that nearly all values are plain numbers."""
+    plain = [f"{n * 0.37:.2f}" for n in range(2, 2 + 60)]
+    forms = [f"{n},4" for n in range(others - 1)] + ["<8"]
+    field = dataclasses.replace(_text(*plain, *forms, key="value"), number_ratio=a_ratio(share))
+    finding = _finding(field)
+    assert finding.severity is Severity.WARNING
+    comma = "a decimal comma (0,4) and " if others > 1 else ""
+    assert finding.message == (
+        f"Field value is stored as VARCHAR: of {60 + others} distinct values examined, 60 are plain numbers, and "
+        f"others are numbers with {comma}a comparison sign (<8)."
+    )
+    assert finding.fix.endswith(
+        "such as value_number, and convert what is stored in the same way. Keep the comparison "
+        "sign in a column of its own, such as value_sign."
+    )
+    assert finding.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "others", "share"),
+    [
+        ("value", ("12,4", "on", "off"), 0.9),  # States beside the numbers.
+        ("value", ("12,4",), 0.5),  # Of the rows, the others are most.
+        ("value", ("1.2.3", "10.0.0.7"), 0.9),
+        ("sku", ("12,4",), 0.98),
+        ("firmware_version", ("12,4",), 0.9),
+    ],
+)
+def test_silence_where_others_are_no_numbers(key: str, others: tuple[str, ...], share: float) -> None:
+    plain = [f"{n * 0.37:.2f}" for n in range(2, 62)]
+    field = dataclasses.replace(_text(*plain, *others, key=key), number_ratio=a_ratio(share))
+    assert not [one for one in run_rule(rule, _profile(field)).findings if "numbers with" in one.message]
+
+
 @pytest.mark.parametrize("other", ["0.42; 1.87", "0.42 1.87 2.5", "-, 0.75", "1.5 / 2.5"])
 def test_numbers_and_lists_of_them_stay_text(other: str) -> None:
     """Of a test that is repeated, such as the weights of each weighing."""
@@ -156,7 +192,7 @@ def test_numbers_and_the_states_of_other_sources_stay_text() -> None:
     assert "a number has no room for texts" in finding.fix
 
 
-@pytest.mark.parametrize("other", ["-", "n/a", "unknown", "1,250", "12:30"])
+@pytest.mark.parametrize("other", ["-", "n/a", "unknown", "12:30"])
 def test_exceptions_that_are_no_lists_are_left_out(other: str) -> None:
     (change,) = _finding(_text(*(f"{n * 0.37:.2f}" for n in range(2, 90)), other, key="weights")).changes
     assert isinstance(change, ChangeType)

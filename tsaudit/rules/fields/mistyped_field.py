@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.columns.columns import MONEY, is_single, is_text, names_code, words_of
 from tsaudit.analysis.shapes import shapes
+from tsaudit.analysis.shapes.number_forms import other_forms, plain_numbers
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.engines.value_kinds import kind_of_texts
@@ -37,6 +39,8 @@ _WORDS = {
 _DAY = re.compile(r"\s*\d{4}-\d\d-\d\d\s*")
 """A date without a time of day."""
 _DIGITS_NAMED = 4
+_NUMBERS = ("integer", "float")
+_SIGN = "a comparison sign"
 _FITS = {
     "integer": {"integer", "time"},  # A number with ten digits may be seconds since 1970.
     "float": {"float", "integer", "time"},
@@ -64,11 +68,12 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     reported are numbers in a unique index, floats of four bytes, floats where no statement gives them another type,
     text with leading zeros, phone numbers, versions, numbers with more than fifteen digits, states such as `on` and
     `off`, and fields named like codes, devices, or numbered things. Where some values are lists of numbers, or several
-    words, the text has to stay, and the numbers belong in a column beside it. Where texts are times in several formats,
-    such as `2026-03-20` and `03/20/2026`, or numbers since 1970 in several units, or an engine accepts numbers beside
-    texts, the values in another form than most are reported from 20 of them on: ranges of times and sorts give wrong
-    answers. So are texts in a column that is declared to contain numbers, and mostly does, which SQLite takes: sums
-    count them as 0, or as what they begin with.
+    words, the text has to stay, and the numbers belong in a column beside it. Where at least two thirds of the distinct
+    values are plain numbers, and nearly all others are numbers written otherwise, such as `12,4`, `<0.5`, or `3 kW`, no
+    cast reads the others. Where texts are times in several formats, such as `2026-03-20` and `03/20/2026`, or numbers
+    since 1970 in several units, or an engine accepts numbers beside texts, the values in another form than most are
+    reported from 20 of them on: ranges of times and sorts give wrong answers. So are texts in a column that is declared
+    to contain numbers, and mostly does, which SQLite takes: sums count them as 0, or as what they begin with.
 
     Totals in floats of four bytes are reported once they have stopped rising: from some power of two on, the next
     number is too far away for the steps. What goes up and down is none.
@@ -124,6 +129,9 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 yield _texts(measurement, field, field.texts)
                 continue
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
+            if (forms := _forms(case, field)) and not is_in_key:
+                yield _otherwise(measurement, field, forms)
+                continue
             if is_unclear and kind != "float":
                 continue
             if kind and not (kind == "integer" and (is_in_key or _name_things(field, rows))):
@@ -204,6 +212,38 @@ def _text_kind(case: Case, field: Field) -> str:
         return ""
     # One word may be the first of others.
     return "" if kind == "boolean" and len(field.sample) < 2 else kind
+
+
+def _forms(case: Case, field: Field) -> dict[str, str]:
+    """How else numbers are written in a text field that is meant for numbers, each with an example."""
+    if not all(map(is_text, field.types)) or (field.number_ratio and 2 * field.number_ratio.value <= 1):
+        return {}
+    forms = other_forms(field.sample)
+    return forms if forms and kind_of_texts(field.key, plain_numbers(field.sample), case.engine) in _NUMBERS else {}
+
+
+def _otherwise(measurement: Measurement, field: Field, forms: Mapping[str, str]) -> Finding:
+    """Most values are plain numbers, and others are numbers in these forms, which no cast reads."""
+    plain = plain_numbers(field.sample)
+    impact = _impact(measurement, field, shapes.number_kind(plain) or "")
+    if impact is not None:
+        missed = f"Casts of {field.key} to numbers fail on the others, or sums and means leave them out."
+        impact = replace(impact, consequence=missed)
+    said = [f"{form} ({example})" for form, example in forms.items()]
+    sign = f" Keep the comparison sign in a column of its own, such as {field.key}_sign." if _SIGN in forms else ""
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        impact=impact,
+        message=f"Field {field.key} is stored as {' and '.join(field.types)}: of {number(len(field.sample))} distinct "
+        f"values examined, {number(len(plain))} are plain numbers, and others are numbers with {listed(said)}.",
+        fix=f"Write plain numbers, with a point and in one unit, to a new column such as {field.key}_number, and "
+        f"convert what is stored in the same way.{sign}",
+        main_contributor=field.key,
+        samples=tuple(forms.values())[:3],
+        evidence=(Evidence("plain numbers", f"{number(len(plain))} of {number(len(field.sample))} distinct values"),),
+        facts=("field_types", "field_values"),
+        source=field.distinct.source if field.distinct else None,
+    )
 
 
 def _name_things(field: Field, rows: int) -> bool:
