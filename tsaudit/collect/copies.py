@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import combined
-from tsaudit.analysis.columns.columns import Column, is_integer, is_load_stamp, may_be_text, names_id, native, words_of
+from tsaudit.analysis.columns.columns import Column, is_integer, is_load_stamp, may_be_text, names_id
 from tsaudit.analysis.rows.duplicates import begins_late, copied_rows, identifying, place_of
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.collect.draft import Draft, ReadColumn, ReadRows
 from tsaudit.collect.query_runner import QueryRunner, Unanswered
 from tsaudit.collect.reading import EARLIEST, finds_ranges, sampled
 from tsaudit.collect.roles import read_extents
-from tsaudit.collect.row_figures import numbers_of, texts_of, time_lag
+from tsaudit.collect.row_figures import numbers_of, texts_of
 from tsaudit.model.facts import OfRowSample
 from tsaudit.model.profile import Copies, How, Source, Window
 from tsaudit.text import instant, many
@@ -41,41 +41,10 @@ def _copies(draft: Draft, source: Source) -> Copies | None:
     compared = {c.name: draft.sample.column(c.name) for c in kept}
     ids = [c.name for c in kept if _may_be_id(c)]
     stamps = draft.time is None or draft.time.name in left_out
-
-    def among(columns: Mapping[str, ReadColumn], times_us: ReadColumn | None, left_out: Sequence[str]) -> Copies:
-        return _among(columns, times_us, left_out, source, ids=ids, is_of_pages=draft.is_of_pages)
-
-    found = among(compared, None if stamps else draft.read_times()[1], left_out)
-    if stamps or found.key or found.in_bulk:
-        return found
-    for times_us, arrivals in _arrivals(draft, kept):
-        others = {name: column for name, column in compared.items() if name not in arrivals}
-        again = among(others, times_us, [*left_out, *sorted(arrivals)]) if others else found
-        if again.key and again.copies <= _SENT_AGAIN * again.rows:
-            return again
-    return found
+    times_us = None if stamps else draft.read_times()[1]
+    return _among(compared, times_us, left_out, source, ids=ids, is_of_pages=draft.is_of_pages)
 
 
-def _arrivals(draft: Draft, columns: Sequence[Column]) -> Iterator[tuple[ReadColumn, frozenset[str]]]:
-    """Times that rows may be of, and the columns that then say when they came, whatever their names: times that are
-    never before them. The table's own time is one or the other.
-    """
-    assert draft.sample is not None
-    assert draft.time is not None
-    kinds = {c.name: kind for c in columns if (kind := native(c)) and not words_of(c.name) & _VERSIONS}
-    own, own_us = draft.read_times()
-    times = {draft.time.name: own, **{name: draft.sample.column(name) for name in kinds}}
-    for base, of_base in times.items():
-        lags = {name: time_lag(column, of_base) for name, column in times.items() if name != base}
-        later = frozenset(name for name, lag in lags.items() if lag and lag.before_ratio == 0)
-        if later and (base == draft.time.name or draft.time.name in later):
-            yield own_us if base == draft.time.name else draft.sample.times_us(base, kinds[base]), later
-
-
-_SENT_AGAIN: Final = 1 / 3
-"""If more of the rows are copies, rows with one ID are usual: a session gives a sign of life every minute."""
-_VERSIONS: Final = frozenset(["snapshot", "version", "valid", "effective", "due", "end", "ended", "until", "as"])
-"""Words in the names of times that tell versions of a thing, or things of one beginning, apart."""
 _PLACES: Final = 8
 """A load that covers an eighth of the time of all rows is seen at one of so many places."""
 

@@ -139,7 +139,7 @@ def test_rows_under_an_id_of_their_own_in_postgresql(postgresql: Postgresql) -> 
 
 
 def test_rows_that_were_loaded_again_have_another_stamp(tmp_path: Path) -> None:
-    loads = ("_loaded_at", "load_batch_id"), ("_airbyte_extracted_at", "_airbyte_raw_id"), ("note", "remark")
+    loads = ("etl_tstamp", "load_batch_id"), ("_airbyte_extracted_at", "_airbyte_raw_id"), ("note", "remark")
     for (at, number_of_load), severities in zip(loads, ([Severity.WARNING], [Severity.WARNING], []), strict=True):
         path = tmp_path / f"{at}.duckdb"
         target = file_with(
@@ -153,44 +153,6 @@ def test_rows_that_were_loaded_again_have_another_stamp(tmp_path: Path) -> None:
         profile = collected(target)
         assert profile.measurements[0].time_column == "issued"
         assert [finding.severity for finding in run_rule(rule, profile).findings] == severities, at
-
-
-_STAMPED = """CREATE TABLE hits (hit_id VARCHAR, happened TIMESTAMP, page VARCHAR, {stamp} TIMESTAMP);
-  INSERT INTO hits SELECT md5(({what})::VARCHAR), TIMESTAMP '{now:%Y-%m-%d}' - i * INTERVAL 7 second, 'page ' || i % 60,
-    TIMESTAMP '{now:%Y-%m-%d}' - i * INTERVAL 7 second + {lag} + (hash(i, n) % 90000) * INTERVAL 1 millisecond
-  FROM range(3000) AS a(i), range(2) AS b(n) WHERE n = 0 OR i % 5 = 0"""
-
-
-@pytest.mark.parametrize(
-    ("stamp", "what", "lag", "severities"),
-    [
-        # Whatever the name of the time at which a row came.
-        ("etl_tstamp", "i", "n * INTERVAL 47 minute", [Severity.WARNING]),
-        ("written", "i", "INTERVAL 0 minute", [Severity.WARNING]),
-        # Each row is of its own.
-        ("written", "i * 2 + n", "INTERVAL 0 minute", []),
-        # Versions, and times that are those of something else.
-        ("snapshot_at", "i", "n * INTERVAL 1 day", []),
-        ("page_made", "i", "-n * INTERVAL 3 day", []),
-    ],
-)
-def test_rows_with_one_id_that_came_twice_differ_in_the_time_at_which_they_came(
-    tmp_path: Path, stamp: str, what: str, lag: str, severities: list[Severity]
-) -> None:
-    statements = _STAMPED.format(stamp=stamp, what=what, lag=lag, now=NOW).split(";\n")
-    profile = collected(file_with("duckdb", tmp_path / "hits.duckdb", *statements))
-    found = run_rule(rule, profile).findings
-    assert [finding.severity for finding in found] == severities
-    assert all(f"the same in all columns but {stamp}, even in hit_id." in finding.message for finding in found)
-
-
-def test_signs_of_life_of_a_session_are_no_copies(tmp_path: Path) -> None:
-    made = """INSERT INTO sessions SELECT md5(i::VARCHAR), TIMESTAMP '{now:%Y-%m-%d}' - i * INTERVAL 5 minute,
-      'user ' || i % 60, TIMESTAMP '{now:%Y-%m-%d}' - (i * 5 - n) * INTERVAL 1 minute
-      FROM range(900) AS a(i), range(5) AS b(n)"""
-    columns = "session_id VARCHAR, started TIMESTAMP, account VARCHAR, last_seen TIMESTAMP"
-    target = file_with("duckdb", tmp_path / "s.duckdb", f"CREATE TABLE sessions ({columns})", made.format(now=NOW))
-    assert not run_rule(rule, collected(target)).findings
 
 
 def test_loads_that_overlap_have_brought_the_newest_rows_once(tmp_path: Path) -> None:

@@ -181,7 +181,9 @@ HINT: Final = EVENT | WRITTEN | CHANGED | OTHER | {"ms", "us", "ns", "sec", "sec
 _LOADED: Final = frozenset(
     ["loaded", "ingested", "imported", "extracted", "synced", "replicated", "batched", "etl", "dwh"]
 )
-_STAMPS: Final = frozenset(["at", "on", "ts", "timestamp", "date", "datetime", "epoch", "stamp", "id", "batch", "run"])
+_STAMPS: Final = frozenset(
+    ["at", "on", "ts", "tstamp", "timestamp", "date", "datetime", "epoch", "stamp", "id", "batch", "run"]
+)
 """Not `time`: a `load_time` is how long something took."""
 _LOADERS: Final = ("_sdc_", "_airbyte_", "_dlt_", "_fivetran_", "_stitch_", "_hevo_", "load_tstamp", "uuid_ts")
 """How the names of columns begin that programs add which load rows from elsewhere, the last two of them Snowplow,

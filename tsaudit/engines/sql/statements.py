@@ -241,14 +241,18 @@ def copies_deleted(place: Place, change: DropRepeats, uncomparable: Collection[s
 
 
 def _numbered(place: Place, change: DropRepeats, selected: str, uncomparable: Collection[str]) -> list[str]:
-    """A subquery that numbers equal rows, the first of them 1, as pieces of a statement."""
+    """A subquery that numbers equal rows, the first of them 1, as pieces of a statement. Of rows that came at different
+    times, it is the one that came first.
+    """
     types = types_of(place.here)
     compared = [
         f"CAST({place.quote(column)} AS TEXT)" if types.get(column, "").lower() in uncomparable else place.quote(column)
         for column in place.here.columns
         if column not in change.ignored
     ]
-    by = enumerated(compared, "(PARTITION BY ", ") AS copy")
+    apart = [column for column in change.ignored if types.get(column, "").lower() not in uncomparable]
+    order = f" ORDER BY {', '.join(map(place.quote, apart))}" if apart else ""
+    by = enumerated(compared, "(PARTITION BY ", f"{order}) AS copy")
     return [f"(SELECT {selected},", "row_number() OVER", *by, f"FROM {place.table()}) AS numbered", "WHERE copy > 1"]
 
 
