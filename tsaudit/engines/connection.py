@@ -46,7 +46,8 @@ class AddressError(ConnectorError):
     def __init__(self, form: str, url: str) -> None:
         """`form`: an example, and in parentheses what else to know."""
         scheme, separator, _ = url.partition("://")
-        is_other = bool(separator) and f"{scheme.removesuffix('s')}" not in form
+        is_scheme = bool(separator) and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum()
+        is_other = is_scheme and scheme.removesuffix("s") not in form
         super().__init__(f"the URL is not of the form {form}{f': it starts with `{scheme}://`' if is_other else ''}")
 
 
