@@ -418,7 +418,10 @@ def test_ids_that_keep_coming_are_no_better_as_a_tag(engine: str, before: int, i
         collected_at=profile.collected_at - timedelta(days=1),
     )
     (finding,) = run_rule(rule, profile, timeline=Timeline(previous=earlier)).findings
-    assert ("are IDs, each of which adds series as a tag, too: write a name that stays" in finding.fix) is is_endless
+    assert ("or the ID as a field: as a tag, it adds as many series as now." in finding.fix) is is_endless
+    assert ("tag first_part" in finding.message or "column first_part" in finding.message) is not is_endless
+    merges = [change for change in finding.changes if isinstance(change, MergeMeasurements)]
+    assert all(bool(one.tags) is not is_endless for change in merges for one in change.members)
 
 
 def _begun(engine: str, days: Sequence[float], rows: int = 500, **settings: Any) -> Profile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -114,8 +114,8 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
             worst = max((one for one in impacts if one), key=lambda impact: impact.now, default=None)
             count = len(inside) + len(beyond)
             one_cause = [found[place] for place in group]
-            finding = replace(_finding(case, database.name, one_cause, count), impact=worst)
-            yield replace(finding, fix=_without_ids(one_cause)) if _keep_coming(case, worst) else finding
+            endless = _ids(one_cause) if _keep_coming(case, worst) else frozenset()
+            yield replace(_finding(case, database.name, one_cause, count, endless), impact=worst)
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
@@ -250,10 +250,14 @@ def _of_collections(case: Case, names: list[str], families: Sequence[NameFamily]
     return [replace(f, members=tuple(sorted({*f.members, *dated[f.template]}))) for f in families if f.tags]
 
 
-def _finding(case: Case, database: str, group: Sequence[_Family], names: int) -> Finding:
-    """One finding about families of one cause. `names`: of all measurements of the database."""
+def _finding(case: Case, database: str, group: Sequence[_Family], names: int, endless: Set[str]) -> Finding:
+    """One finding about families of one cause. `names`: of all measurements of the database. `endless`: the data that
+    are IDs, each of which adds series as a tag, too.
+    """
     (family, _), *others = group
-    tags, count = {part.name: part.example for part in family.tags}, len(family.members)
+    tags = {part.name: part.example for part in family.tags if part.name not in endless}
+    ids = {part.name: part.example for part in family.tags if part.name in endless}
+    count = len(family.members)
     kind = case.engine.words.measurement
     word = "field" if case.engine.keeps_documents else "column" if case.engine.infers_roles else case.engine.words.tag
     proposal = [f"{kind} {family.measurement}"]
@@ -268,7 +272,11 @@ def _finding(case: Case, database: str, group: Sequence[_Family], names: int) ->
     return Finding(
         subject=Subject(database, family.template),
         message=message,
-        changes=tuple(change for _, change in group),
+        changes=tuple(_without(change, endless) for _, change in group),
+        fix=f"Write what stays the same, such as the name of a job, in place of {listed(list(ids.values()))}, or the "
+        "ID as a field: as a tag, it adds as many series as now."
+        if ids
+        else "",
         observed=in_all,
         unit="names",
         share=in_all / names,
@@ -289,18 +297,19 @@ def _keep_coming(case: Case, impact: Impact | None) -> bool:
     return is_fast and case.engine.has_costly_series
 
 
-def _without_ids(families: Sequence[_Family]) -> str:
-    """What to do about IDs in the names, which are endless as tags, too; empty if there are none."""
+def _ids(families: Sequence[_Family]) -> frozenset[str]:
+    """The data in the names that are IDs."""
     values: dict[str, list[str]] = defaultdict(list)
     for tag, value in {pair for _, change in families for one in change.members for pair in one.tags}:
         # A day in the value stands for any day.
         values[tag].append(value.replace("{date}", "20200101"))
     kinds = {tag: shapes.classify(sorted(found)[:_SAMPLE]).kind for tag, found in values.items()}
-    ids = sorted(tag for tag, kind in kinds.items() if kind in shapes.IDENTIFIER_KINDS)
-    if not ids:
-        return ""
-    are = "are IDs, each of which adds series as a tag, too"
-    return f"The values of {listed(ids)} {are}: write a name that stays the same instead, or the ID as a field."
+    return frozenset(tag for tag, kind in kinds.items() if kind in shapes.IDENTIFIER_KINDS)
+
+
+def _without(change: MergeMeasurements, tags: Set[str]) -> MergeMeasurements:
+    members = (replace(one, tags=tuple(pair for pair in one.tags if pair[0] not in tags)) for one in change.members)
+    return replace(change, members=tuple(members)) if tags else change
 
 
 def _of_measure_names(measurement: Measurement, family: NameFamily) -> Finding:
