@@ -157,11 +157,13 @@ def _with_whole(case: Case, whole: Finding | None, found: list[Finding]) -> list
     priced = [f.impact for f in parts if f.impact is not None]
     if not priced:
         return [*found, whole] if whole.impact is not None or not parts else found
-    causes = {f.main_contributor for f in parts}
-    is_one_cause = len(parts) > 1 and causes == {whole.main_contributor} != {None}
-    limits = [Currency.LIMIT is impact.currency for impact in priced]
-    is_nearer = whole.impact is not None and whole.impact.currency is Currency.LIMIT and not any(limits)
-    if whole.impact is None or not (is_one_cause or is_nearer):
+    if whole.impact is None:
+        return found
+    is_near = whole.impact.currency is Currency.LIMIT
+    are_near = any(impact.currency is Currency.LIMIT for impact in priced)
+    is_one_cause = whole.main_contributor and {f.main_contributor for f in parts} == {whole.main_contributor}
+    is_said_once = len(parts) > 1 and is_one_cause and (is_near or not are_near)
+    if not (is_said_once or (is_near and not are_near)):
         return found
     return [*(f for f in found if f not in parts), whole]
 
