@@ -607,6 +607,7 @@ def _sampled_numbers(values: pa.Array) -> pa.Array:
 
 _SAME_ROWS: Final = 20
 _SAME_SHARE: Final = 0.95
+_MOST_NUMBERS: Final = 0.5
 _ROUNDED: Final = 1e-3
 """How far a converted number may be off, as a share of the range."""
 
@@ -615,7 +616,7 @@ def also_in(key: str, number_ratio: Ratio | None, column: ReadColumn, numbers: M
     """The column of numbers that holds what the texts say; empty if none. If they are called raw, in any unit: by one
     factor and one offset for all rows.
     """
-    if number_ratio is None or number_ratio.value < _SAME_SHARE:
+    if number_ratio is None or number_ratio.value < _MOST_NUMBERS:
         return ""
     said = _floats(column)
     for name, other in numbers.items():

@@ -32,7 +32,9 @@ _FORMS: Final = {
 }
 """How else a number may be written, as what it is written with."""
 _WHOLE_AND_LETTER: Final = re.compile(r"\d+[A-Za-z]")
-"""May be the number of a house or a seat."""
+"""May be the number of a house or a seat, or a size."""
+_SURE: Final = frozenset("sVAWgl")
+"""Units of one letter that nothing else ends with, among fractions."""
 
 
 def plain_numbers(values: Sequence[str]) -> list[str]:
@@ -48,7 +50,8 @@ def other_forms(values: Sequence[str]) -> dict[str, str]:
     """
     said = [value.strip() for value in values if not re.search(PLACEHOLDER, value)]
     plain = plain_numbers(said)
-    others = [value for value in said if value not in set(plain)]
+    are_plain = set(plain)
+    others = [value for value in said if value not in are_plain]
     if not others or len(plain) < MOST * len(said):
         return {}
     has_fractions = number_kind(plain) == "float"
@@ -57,7 +60,8 @@ def other_forms(values: Sequence[str]) -> dict[str, str]:
     for value in others:
         form = next((form for form, pattern in _FORMS.items() if pattern.fullmatch(value)), None)
         may_be_two = form == "a decimal comma" or (form == "thousands separators" and "," not in value)
-        if form is None or (not has_fractions and (may_be_two or _WHOLE_AND_LETTER.fullmatch(value))):
+        is_code = _WHOLE_AND_LETTER.fullmatch(value) and not (has_fractions and value[-1] in _SURE)
+        if form is None or is_code or (may_be_two and not has_fractions):
             unknown += 1
         else:
             found.setdefault(form, value)
