@@ -129,7 +129,7 @@ _OF_COLUMN, _OF_TABLE = "column", "table"
 
 def _groups(finding: Finding) -> Iterator[_Group]:
     """What the finding costs something together with: one tag in many measurements is one decision of one writer, and
-    what a table wastes is one bill, but for what another writer alone can save.
+    what a table wastes is one bill, but for what only a changed writer can save.
     """
     if finding.impact is None:
         return
