@@ -1195,7 +1195,7 @@ class KeptPoints:
     """Points accepted since the server started."""
     overwritten: int
     """This many of the accepted points were replaced by others with the same tags and time, at least."""
-    counted: bool
+    counted: bool = False
     """Whether the values of the points were counted, so that this is not only a minimum."""
 
 

@@ -14,7 +14,7 @@ from tests.rules.cases import Case, dataset
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Database, Gap, KeptPoints, Profile, Reason, ServerCounter, ServerStatus
+from tsaudit.model.profile import Database, Gap, KeptPoints, Profile, Reason, ServerCounter, ServerStatus, StoredQuery
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.dropped_points import dropped_points as rule
 from tsaudit.text import number
@@ -164,6 +164,23 @@ def test_points_that_were_overwritten_count_once() -> None:
     for today in (_with_kept(50_000, 180_000, first=NOW + timedelta(days=7)), _with_kept(50_000, 180_000, up_days=0)):
         (new,) = _found(today, before)
         assert new.observed == 50_000
+
+
+def test_points_that_a_query_writes_again_are_meant() -> None:
+    profile = _with_kept(40_000, 100_000)
+    again = "CREATE CONTINUOUS QUERY q ON main RESAMPLE FOR 1h BEGIN SELECT mean(v) INTO hourly FROM cpu END"
+    for statement, database, found in (
+        (again, "main", 0),
+        (again, "other", 1),
+        (again.replace("RESAMPLE FOR 1h ", ""), "main", 1),
+    ):
+        query = StoredQuery("q", statement, None, None, database=database)
+        assert len(_found(dataclasses.replace(profile, stored_queries=(query,)))) == found
+
+
+def test_a_minimum_says_nothing_about_an_exact_number() -> None:
+    """A server that counts values since it was updated: what it lost before is not of today."""
+    assert not _found(_with_kept(50_000, 180_000, counted=True), _with_kept(0, 100_000, days_ago=1))
 
 
 def test_points_of_deleted_series_were_not_overwritten() -> None:
