@@ -71,7 +71,7 @@ def rise_of(ages: npt.NDArray[np.float64]) -> Rise | None:
         # It need not have begun with a whole day.
         early = counts[whole + 1 :]
         high, low = int(early.max()), int(counts[:whole].min())
-        if low < ENOUGH or low < _LEAST * max(high, 1):
+        if not high or low < ENOUGH or low < _LEAST * high:
             continue
         before, since = float(early.mean()), float(counts[:whole].mean())
         part = min(max((counts[whole] - before) / (since - before), 0.0), 1.0)
@@ -119,7 +119,8 @@ def _still(draft: Draft, found: ExcessRows) -> ExcessRows | None:
     part = 1.0
     if draft.is_of_pages and draft.measurement.rows is not None:
         part = draft.measurement.rows.value / len(ages)
-    a_day = part * is_new.sum() / max(float(ages[is_new].max(initial=0)), 1 / _DAY_US)
+    # Batches come at few instants: what counts is the time in which they came.
+    a_day = part * is_new.sum() / max(min(float(ages.max()), 1 / _QUARTERS), 1 / _DAY_US)
     column = draft.sample.column(found.column) if draft.sample.has(found.column) else None
     if column is None or a_day < _LEAST * found.before_per_day:
         return None
@@ -245,6 +246,8 @@ def _even_rows(runner: QueryRunner, draft: Draft) -> ReadRows | None:
         return draft.sample
     inside, address = draft.measurement.rows, runner.engine.row_address
     if not draft.reads_all_parts or inside is None or not address:
+        return None
+    if draft.partial_scan is None and 0 < runner.target.budget.max_scan_rows < inside.value:
         return None
     query = sampled(draft, runner.window, [column.name for column in draft.columns], draft.sample_limit)
     if draft.partial_scan is None:

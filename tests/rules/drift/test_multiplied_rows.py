@@ -78,14 +78,11 @@ def test_what_it_says() -> None:
     assert finding.impact.currency is Currency.BYTES
     assert finding.impact.per_day == pytest.approx(100 * (0.94 * 91_512 - 0.06 * 5_100))
     assert finding.impact.now == pytest.approx(2 * finding.impact.per_day)
-    deletion = '`DELETE FROM "main"."cpu" WHERE "reading" = \'power_now\' AND "device" = \'meter\' AND "time" >= '
-    assert f"{deletion}'2026-03-29'`" in finding.fix
+    assert "at what writes reading=power_now (device=meter): the interval" in finding.fix
+    # A value may be redacted, and then be another one's.
+    assert "DELETE" not in finding.fix
 
 
-@pytest.mark.parametrize(("held", "severity"), [(1_000_000, "warning"), (900_000, "note"), (None, "note")])
+@pytest.mark.parametrize(("held", "severity"), [(10_000_000, "warning"), (9_000_000, "note"), (None, "note")])
 def test_severity_follows_the_bytes_of_a_year(held: int | None, severity: str) -> None:
     assert _found(held).severity == severity
-
-
-def test_a_value_with_a_quote() -> None:
-    assert "\"reading\" = 'it''s'" in _found(1, value="it's").fix

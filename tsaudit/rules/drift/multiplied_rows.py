@@ -8,11 +8,9 @@ from datetime import timedelta
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import is_number
-from tsaudit.engines.quoting import Language
 from tsaudit.model.finding import Currency, Evidence, Finding
 from tsaudit.model.profile import ExcessRows, Measurement
-from tsaudit.rule import Case, rule, subject_of, table_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import day as written
 from tsaudit.text import number, percent, size
 
@@ -21,7 +19,7 @@ _A_DAY: Final = timedelta(days=1)
 
 @rule(
     code="DRF002",
-    title="One value brings most of the new rows",
+    title="One value accounts for most of the new rows",
     costs={Currency.BYTES},
     guidelines=("H5",),
     requires={"row_sample", "null_counts"},
@@ -74,7 +72,7 @@ def _finding(case: Case, measurement: Measurement, found: ExcessRows) -> Finding
     row_bytes = (priced.whole or 0.0) / rows.value if rows and rows.value else 0.0
     per_day, added = found.excess_per_day * row_bytes, found.excess_per_day * days
     now = costs.at_most(added * row_bytes, priced.whole)
-    impact = replace(priced, now=now, per_day=per_day, ahead_days=None)
+    impact = replace(priced, now=now, per_day=per_day, ahead_days=None, is_rewritten=True)
     since, before, after = written(found.since), number(_round(found.before_per_day)), number(_round(found.per_day))
     also = [f"{column}={value}" for column, value in found.also]
     of = f"{_value(found)} ({', '.join(also)})" if also else _value(found)
@@ -85,10 +83,10 @@ def _finding(case: Case, measurement: Measurement, found: ExcessRows) -> Finding
         severity_reason="" if row_bytes else "the bytes of the table are not known",
         message=f"Rows rose from about {before} to {after} a day since {since}: {percent(found.share)} of those since "
         f"then are of {of}, which had {percent(found.share_before)} before{cost}.",
-        headline=f"Rows rose to {after} a day since {since}, by {_value(found)}",
+        headline=f"Rows rose to {after} a day since {since}, most of them with {_value(found)}",
         fix=f"Find out what changed on {since} at what writes {of}: the interval, or that only changes are written. "
-        f"Set it as it was, then delete what nobody needs of these rows{_deletion(case, measurement, found)}. "
-        "If it is meant, mute the finding.",
+        f"Set it as it was, then delete what nobody needs of these rows. "
+        "If it is meant, or a season has begun, mute the finding.",
         observed=found.per_day,
         unit="rows a day",
         baseline=found.before_per_day,
@@ -102,18 +100,6 @@ def _finding(case: Case, measurement: Measurement, found: ExcessRows) -> Finding
         facts=("row_sample", "null_counts"),
         source=found.source,
     )
-
-
-def _deletion(case: Case, measurement: Measurement, found: ExcessRows) -> str:
-    """The statement for all of them, as the end of a sentence; empty where times are numbers."""
-    time = measurement.time_column
-    if time is None or is_number(measurement.time_type or ""):
-        return ""
-    table, quoted, text = case.engine.quoted(table_of(measurement)), case.engine.quoted, Language.SQL.string
-    values = [f"{quoted(column)} = {text(value)}" for column, value in ((found.column, found.value), *found.also)]
-    # For people, who fill in what is redacted.
-    where = " AND ".join([*values, f"{quoted(time)} >= '{written(found.since)}'"])
-    return f", at most `DELETE FROM {table} WHERE {where}`"  # noqa: S608
 
 
 def _value(found: ExcessRows) -> str:
