@@ -65,7 +65,7 @@ def test_several_sources(request: pytest.FixtureRequest, tmp_path: Path, engine:
     begins = ", where flow_rate begins" if takes_over else ""
     assert finding.since == first.date()
     assert finding.message.startswith(
-        f"flow of rows with 3 of 8 values of source is not filled anymore since {first:%Y-%m-%d}"
+        f"flow of rows with any of 3 of the 8 values of source is not filled anymore since {first:%Y-%m-%d}"
     )
     assert f" UTC (s6, s4, and s1), the last of them since {last:%Y-%m-%d %H}" in finding.message
     assert f"UTC{begins}: it has a value in all of the" in finding.message
@@ -96,7 +96,7 @@ def test_sources_one_by_one(request: pytest.FixtureRequest, tmp_path: Path, engi
     (finding,) = _ends(request, tmp_path, engine, lambda source, ago: _flow(has=ago >= days.get(source, 0)))
     assert finding.severity is Severity.WARNING
     first, last = (NOW - timedelta(days=ago) for ago in (5, 2))
-    assert "4 of 8 values of source is" in finding.message
+    assert "any of 4 of the 8 values of source is" in finding.message
     assert (
         f"since {first:%Y-%m-%d %H:%M} UTC (s0, s3, s4, and s7), the last of them since {last:%Y-%m-%d %H:%M} UTC: "
         in (finding.message)
@@ -106,7 +106,7 @@ def test_sources_one_by_one(request: pytest.FixtureRequest, tmp_path: Path, engi
 @pytest.mark.parametrize("engine", ENGINES)
 def test_database_that_is_younger_than_the_window(request: pytest.FixtureRequest, tmp_path: Path, engine: str) -> None:
     (finding,) = _ends(request, tmp_path, engine, lambda source, ago: _flow(has=source > 2 or ago >= 2), days=6)
-    assert "3 of 8 values of source" in finding.message
+    assert "any of 3 of the 8 values of source" in finding.message
 
 
 _QUIET: dict[str, Written] = {

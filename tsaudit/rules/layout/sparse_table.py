@@ -42,7 +42,7 @@ normal, but nobody knows so many by name.
 
 @rule(
     code="LAY003",
-    title="A table has many empty cells",
+    title="Columns are empty, or no longer filled",
     costs={Currency.ANSWERS},
     guidelines=("D3", "F3", "G4"),
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
@@ -205,7 +205,7 @@ def _of_rows(part: PartOfRows) -> tuple[str, str]:
         return f" of rows with {part.tag} {part.values[0]}", ""
     others = [f"{number(part.count - len(part.values))} more"] if part.count > len(part.values) else []
     return (
-        f" of rows with {number(part.count)} of {many(part.known, 'value')} of {part.tag}",
+        f" of rows with any of {number(part.count)} of the {many(part.known, 'value')} of {part.tag}",
         f" ({listed([*part.values, *others])})",
     )
 
