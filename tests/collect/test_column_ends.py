@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.builders import NOW
-from tests.collecting import collected, writer_to
+from tests.collecting import collected, collected_with, writer_to
 from tests.databases import Row, Table, Value
 from tests.rules.cases import dataset, run_rule
-from tsaudit.config.settings import Budget
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import FactError, Rows
 from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.profile import Profile, Reason
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
 
 ENGINES = ["duckdb", "influxdb1"]
 Written = Callable[[int, float], Mapping[str, Value] | None]
-"""The fields, beside power, of a source at so many days ago; None: it writes no row then."""
+"""The fields, beside power, of a source at so many days ago, or another result than "ok"; None: it writes no row then.
+"""
 
 
-def _ends(
+def _target(
     request: pytest.FixtureRequest,
     path: Path,
     engine: str,
@@ -29,20 +33,31 @@ def _ends(
     days: float = 21,
     sources: int = 8,
     step_h: float = 1 / 3,
-) -> list[Finding]:
-    """What is found of the columns of sources s0 to s7, of kinds k0 to k3, which report every 20 minutes."""
+) -> Target:
+    """A database with sources s0 to s7, of kinds k0 to k3, which report every 20 minutes."""
     rows = []
     for place in range(round(days * 24 / step_h), 0, -1):
         ago = place * step_h / 24
         for source in range(sources):
             more = written(source, ago)
             if more is not None:
-                tags = {"source": f"s{source}", "kind": f"k{source // 2}"}
+                tags = {"source": f"s{source}", "kind": f"k{source // 2}", "result": str(more.get("result", "ok"))}
                 fields = {"power": (place * 7 + source) % 90 / 4 + 0.1, "flow": None, "flow_rate": None, **more}
+                fields.pop("result", None)
                 rows.append(Row(NOW - timedelta(days=ago), tags, fields))
-    table = Table("meters", ("source", "kind"), dict.fromkeys(("power", "flow", "flow_rate"), "float"), rows)
-    target = writer_to(engine, request, path)(dataset(table), budget=Budget(max_rows=2_500))
-    return [one for one in run_rule(rule, collected(target)).findings if one.subject.column]
+    table = Table("meters", ("source", "kind", "result"), dict.fromkeys(("power", "flow", "flow_rate"), "float"), rows)
+    return writer_to(engine, request, path)(dataset(table), budget=Budget(max_rows=2_500))
+
+
+def _of_columns(profile: Profile) -> list[Finding]:
+    return [one for one in run_rule(rule, profile).findings if one.subject.column]
+
+
+def _ends(
+    request: pytest.FixtureRequest, path: Path, engine: str, written: Written, **settings: float
+) -> list[Finding]:
+    """What is found of the columns of such a database."""
+    return _of_columns(collected(_target(request, path, engine, written, **settings)))
 
 
 def _flow(*, has: bool, takes_over: bool = False) -> Mapping[str, Value]:
@@ -79,11 +94,32 @@ def test_one_kind(request: pytest.FixtureRequest, tmp_path: Path, engine: str) -
     assert finding.message.startswith("flow of rows with kind k1 is not filled anymore since ")
 
 
+def test_no_more_is_read_once_a_statement_failed(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    target, asked = _target(request, tmp_path, "duckdb", lambda source, ago: _flow(has=source > 3 or ago >= 5)), []
+
+    def tampering(name: str, parameters: Mapping[str, Any]) -> Rows | None:
+        if name == "row_sample" and parameters["end"] < NOW:
+            asked.append(parameters["end"])
+            if len(asked) > 1:
+                raise FactError(Reason.TIMED_OUT, "canceled after 1 s")
+        return None
+
+    collected_with(target, tampering)
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("days", [2, 12])
 def test_all_sources(request: pytest.FixtureRequest, tmp_path: Path, engine: str, days: int) -> None:
     """Whether or not the rows read contain the end."""
-    (finding,) = _ends(request, tmp_path, engine, lambda _, ago: _flow(has=ago >= days, takes_over=True))
+    target = _target(request, tmp_path, engine, lambda _, ago: _flow(has=ago >= days, takes_over=True))
+    previous = None
+    if engine == "influxdb1" and days == 12:
+        # Its index has fields of years ago: most were not seen by an audit.
+        assert not _of_columns(collected(target))
+        then = NOW - timedelta(days=10)
+        previous = collected(target, now=then, day=then.date())
+    (finding,) = _of_columns(collected(target, previous=previous))
     assert finding.severity is Severity.WARNING
     assert finding.headline == (
         f"flow is not filled anymore since {NOW - timedelta(days=days):%Y-%m-%d %H:%M}, where flow_rate begins"

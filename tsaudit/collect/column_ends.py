@@ -1,4 +1,4 @@
-"""Where a column ends that the newest rows, or those of some sources, do not have: what older rows show."""
+"""Finds when a column was last filled that the newest rows, or those of some sources, lack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL
 from tsaudit.collect.draft import Draft, ReadColumn, as_text, epoch_us
 from tsaudit.collect.query_runner import QueryRunner, Unanswered
 from tsaudit.collect.reading import EARLIEST, finds_ranges, sampled
-from tsaudit.collect.row_figures import ROWS_BEFORE, begins, ended
+from tsaudit.collect.row_figures import ROWS_BEFORE, begins, ended, numbers_of
 from tsaudit.model.profile import Field, FieldEnd, PartOfRows, Role, Window
 
 _MOST_LOOKED_BACK: Final = 8
@@ -66,9 +66,14 @@ class _Rows:
 
     def share(self, key: str, tag: str, values: Sequence[str]) -> float:
         """Of the rows with these values that have the field; 0 without rows."""
-        codes = [code for code, text in enumerate(self.tags[tag].texts.to_pylist()) if text in values]
-        of_these = np.isin(self.tags[tag].codes_of_words, codes)
+        of_these = self._are(tag, values)
         return float(self.has[key][of_these].mean()) if of_these.any() else 0.0
+
+    def _are(self, tag: str, values: Sequence[str]) -> Mask:
+        some = set(values)
+        codes = [code for code, text in enumerate(self.tags[tag].texts.to_pylist()) if text in some]
+        found: Mask = np.isin(self.tags[tag].codes_of_words, codes)
+        return found
 
 
 def _rows_until(
@@ -97,19 +102,18 @@ def _rows_until(
     batches: list[pa.RecordBatch] = []
     if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered):
         return None
-    read = [pa.chunked_array([pa.array([], pa.int64())]) for _ in query.columns]
-    if batches:
-        read = [pa.chunked_array([_plain(batch.column(i), i) for batch in batches]) for i in range(len(query.columns))]
-    times = ReadColumn(epoch_us(read[0], draft.time.kind))
-    columns = [ReadColumn(column).where(times.known) for column in read[1:]]
-    has = {key: column.known for key, column in zip(keys, columns[: len(keys)], strict=True)}
-    by_tag = dict(zip(tags, columns[len(keys) :], strict=True))
-    return _Rows(times.where(times.known).values.to_numpy(), has, by_tag)
+    parts = [[batch.column(i) for batch in batches] for i in range(len(query.columns))]
+    times = ReadColumn(epoch_us(pa.chunked_array(parts[0] or [pa.array([], pa.int64())]), draft.time.kind))
+    # Their values may be of any type, and are not needed.
+    known = (pa.chunked_array([one.is_valid() for one in some], pa.bool_()) for some in parts[1 : len(keys) + 1])
+    has = {key: column.to_numpy()[times.known] for key, column in zip(keys, known, strict=True)}
+    texts = (ReadColumn(_texts(some)).where(times.known) for some in parts[len(keys) + 1 :])
+    return _Rows(times.where(times.known).values.to_numpy(), has, dict(zip(tags, texts, strict=True)))
 
 
-def _plain(column: pa.Array, place: int) -> pa.Array:
-    """Of one type in all batches, which a field has not: times as they are, and texts."""
-    return as_text(pa.chunked_array([column])).combine_chunks() if place else column
+def _texts(parts: Sequence[pa.Array]) -> pa.ChunkedArray:
+    """The values as strings, whatever their types, of which each part may have another."""
+    return pa.chunked_array([one for part in parts for one in as_text(pa.chunked_array([part])).chunks], pa.string())
 
 
 def _covering(draft: Draft) -> Iterator[str]:
@@ -136,14 +140,16 @@ def looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[
 
 
 def _not_read(runner: QueryRunner, draft: Draft, fields: Sequence[Field]) -> list[Field]:
-    """The fields that some rows of the window have, or may have, but none of those read, fullest first; none if it
-    would take a scan of a big table to look further back.
+    """The fields that some rows of the window have, or may have because the previous audit saw them, but none of those
+    read, fullest first; none if it would take a scan of a big table to look further back.
     """
     if not finds_ranges(runner, draft) or draft.partial_scan or draft.read_times()[1].filled < ENOUGH:
         return []
-    # An index lists fields, but does not count them.
-    most = 1.0 if not runner.engine.has_series_index or draft.is_read_whole or draft.sampled_since else 2.0
-    some = [f for f in fields if f.idle_hours is None and f.null_ratio is not None and f.null_ratio.value < most]
+    filled = {f.key for f in fields if f.null_ratio is not None and f.null_ratio.value < 1}
+    if runner.engine.has_series_index and not draft.is_read_whole and not draft.sampled_since:
+        # An index lists fields of older rows, too, and does not count them.
+        filled = {f.key for f in draft.previous.fields if f.idle_hours is not None} if draft.previous else set()
+    some = [f for f in fields if f.idle_hours is None and f.key in filled]
     return sorted(some, key=lambda f: (f.null_ratio.value if f.null_ratio else 1.0, f.key))[:_MOST_LOOKED_BACK]
 
 
@@ -155,7 +161,7 @@ def _before_rows_read(runner: QueryRunner, draft: Draft, of: Field, fields: Sequ
         return None
     if not len(filled.at):
         return of
-    last_us, newest = int(filled.at.max()), int(times_us.values.to_numpy().max())
+    last_us, newest = int(filled.at.max()), int(numbers_of(times_us).max())
     others = [other.key for other in fields if _takes_over(of, other)][:_MOST_COLUMNS]
     until = min(EARLIEST + last_us * _US + timedelta(milliseconds=1), window.end)
     before = _rows_until(runner, draft, until, ROWS_BEFORE, [of.key, *others])
@@ -195,12 +201,15 @@ class _Older:
     def __init__(self, runner: QueryRunner, draft: Draft, keys: Sequence[str], tags: Sequence[str], limit: int) -> None:
         self._runner, self._draft, self._limit, self._keys, self._tags = runner, draft, limit, keys, tags
         self.known: dict[datetime, _Rows] = {}
+        self._failed = False
 
     def at(self, until: datetime) -> _Rows | None:
-        """None if they could not be read, or if enough was read."""
-        if until not in self.known and len(self.known) < _MOST_READ:
+        """None if they could not be read, if enough was read, or after a statement failed."""
+        if until not in self.known and len(self.known) < _MOST_READ and not self._failed:
             found = _rows_until(self._runner, self._draft, until, self._limit, self._keys, self._tags)
-            if found is not None:
+            if found is None:
+                self._failed = True
+            else:
                 self.known[until] = found
         return self.known.get(until)
 
@@ -219,7 +228,7 @@ def ends_of_parts(runner: QueryRunner, draft: Draft, fields: list[Field]) -> lis
     empty = {key: by_tag for key in late.has if (by_tag := dict(_empty_parts(late, key)))}
     if not empty:
         return fields
-    others = {key: _hardly_beside(late, key) for key in empty}
+    others = {key: _seldom_beside(late, key) for key in empty}
     keys = list(dict.fromkeys((*empty, *(other for of in others.values() for other in of))))
     tags = sorted({tag for by_tag in empty.values() for tag in by_tag})
     most = max(len(values) for by_tag in empty.values() for values in by_tag.values())
@@ -254,7 +263,7 @@ def _empty_parts(late: _Rows, key: str) -> Iterator[tuple[str, dict[str, int]]]:
             yield tag, empty
 
 
-def _hardly_beside(late: _Rows, key: str) -> list[str]:
+def _seldom_beside(late: _Rows, key: str) -> list[str]:
     """The fields that hardly any row with the field has: those that may begin where it ends."""
     return [other for other, of in late.has.items() if of[late.has[key]].mean() <= 1 - NEARLY_ALL]
 
@@ -312,9 +321,8 @@ def _end_of(
     # Of redacted ones, several may be the same.
     names = tuple(dict.fromkeys(redact_unless_name(value) for value in over[:_EXAMPLES]))
     known = sum(part.rows >= ALIKE for part in late.parts(tag, key).values())
-    end = FieldEnd(
-        last, rows_after, rows_before, filled / rows_before, of=PartOfRows(tag, names, len(over), known, first)
-    )
+    of = PartOfRows(tag, names, len(over), known, first)
+    end = FieldEnd(last, rows_after, rows_before, filled / rows_before, of=of)
     begun = (
         other
         for other in others

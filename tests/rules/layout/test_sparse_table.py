@@ -225,6 +225,19 @@ def test_a_column_that_is_not_filled_anymore(tmp_path: Path, values: str, severi
         assert "in none of the" in found[0].message
 
 
+def test_a_time_that_cannot_be_read_is_not_the_newest(tmp_path: Path) -> None:
+    """SQLite accepts the hour 24."""
+    statement = f"""CREATE TABLE readings AS WITH RECURSIVE a(i) AS
+      (SELECT 0 UNION ALL SELECT i + 1 FROM a WHERE i < 29999)
+      SELECT datetime('{NOW:%Y-%m-%d}', '-' || i || ' minutes') AS at, 'm' || (i % 5) AS meter, i % 700 / 7.0 AS power,
+      CASE WHEN i > 9 * 1440 THEN i % 90 / 3.0 END AS flow FROM a"""
+    wrong = f"UPDATE readings SET at = '{NOW - timedelta(days=2):%Y-%m-%d} 24:00:00' WHERE rowid = 1"
+    profile = collected(file_with("sqlite", tmp_path / "meters.db", statement, wrong))
+    assert not profile.gaps
+    (finding,) = (finding for finding in run_rule(rule, profile).findings if finding.subject.column == "flow")
+    assert finding.observed == 9 * 24
+
+
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
 @pytest.mark.parametrize(
     ("values", "severity", "days"),
@@ -245,7 +258,7 @@ def test_a_column_that_one_kind_of_rows_no_longer_fills(
     """The share of nulls in the window rises by few percent, because the other kinds go on."""
     statement = f"""CREATE TABLE readings AS WITH RECURSIVE a(i) AS
       (SELECT 0 UNION ALL SELECT i + 1 FROM a WHERE i < 39999)
-      SELECT {{at}} AS at, 'm' || i % 8 AS meter, {{kind}} AS kind, i % 700 / 7.0 AS power, {values} AS flow FROM a"""
+      SELECT {{at}} AS at, 'm' || (i % 8) AS meter, {{kind}} AS kind, i % 700 / 7.0 AS power, {values} AS flow FROM a"""
     kind = "CASE i % 4 WHEN 0 THEN 'gas' WHEN 1 THEN 'heat' WHEN 2 THEN 'water' ELSE 'steam' END"
     at = {
         "duckdb": f"TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 1 minute",
