@@ -94,6 +94,27 @@ def test_one_kind(request: pytest.FixtureRequest, tmp_path: Path, engine: str) -
     assert finding.message.startswith("flow of rows with kind k1 is not filled anymore since ")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("takes_over", "result", "severity"),
+    [(False, "ok", Severity.NOTE), (True, "ok", Severity.WARNING), (False, "timed out", Severity.NOTE)],
+)
+def test_one_source(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: str, result: str, severity: Severity, *, takes_over: bool
+) -> None:
+    """A request has no response time while its server is off."""
+
+    def written(source: int, ago: float) -> Mapping[str, Value]:
+        if source != 3 or ago >= 3:
+            return _flow(has=True)
+        return {**_flow(has=False, takes_over=takes_over), "result": result if round(ago * 144) % 2 else "ok"}
+
+    (finding,) = _ends(request, tmp_path, engine, written, days=8, step_h=1 / 6)
+    assert finding.severity is severity
+    assert "flow of rows with source s3 is not filled anymore" in finding.message
+    assert ("or the source is off" in finding.fix) is not takes_over
+
+
 def test_no_more_is_read_once_a_statement_failed(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     target, asked = _target(request, tmp_path, "duckdb", lambda source, ago: _flow(has=source > 3 or ago >= 5)), []
 

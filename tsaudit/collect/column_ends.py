@@ -69,6 +69,11 @@ class _Rows:
         of_these = self._are(tag, values)
         return float(self.has[key][of_these].mean()) if of_these.any() else 0.0
 
+    def values_within(self, other: str, key: str, tag: str, values: Sequence[str], *, filled: bool) -> set[str]:
+        """Values of the other tag in the rows with these values of the tag that have the field, or that lack it."""
+        some = self._are(tag, values) & (self.has[key] == filled)
+        return set(self.tags[other].where(some).texts.to_pylist())
+
     def _are(self, tag: str, values: Sequence[str]) -> Mask:
         some = set(values)
         codes = [code for code, text in enumerate(self.tags[tag].texts.to_pylist()) if text in some]
@@ -230,7 +235,7 @@ def ends_of_parts(runner: QueryRunner, draft: Draft, fields: list[Field]) -> lis
         return fields
     others = {key: _seldom_beside(late, key) for key in empty}
     keys = list(dict.fromkeys((*empty, *(other for of in others.values() for other in of))))
-    tags = sorted({tag for by_tag in empty.values() for tag in by_tag})
+    tags = [tag.key for tag in draft.tags]
     most = max(len(values) for by_tag in empty.values() for values in by_tag.values())
     older = _Older(runner, draft, keys, tags, min(max(_ROWS_EACH, 2 * ALIKE * most), _MOST_ROWS))
     newest = EARLIEST + int(late.at.max()) * _US
@@ -321,7 +326,8 @@ def _end_of(
     # Of redacted ones, several may be the same.
     names = tuple(dict.fromkeys(redact_unless_name(value) for value in over[:_EXAMPLES]))
     known = sum(part.rows >= ALIKE for part in late.parts(tag, key).values())
-    of = PartOfRows(tag, names, len(over), known, first)
+    sources = max(_that_lost(read, late, key, tag, over, other) for other in late.tags)
+    of = PartOfRows(tag, names, len(over), known, first, sources)
     end = FieldEnd(last, rows_after, rows_before, filled / rows_before, of=of)
     begun = (
         other
@@ -329,6 +335,14 @@ def _end_of(
         if begins(end, max(rows.share(other, tag, over) for rows in read), late.share(other, tag, over))
     )
     return replace(end, begun=tuple(begun))
+
+
+def _that_lost(read: Sequence[_Rows], late: _Rows, key: str, tag: str, values: Sequence[str], other: str) -> int:
+    """Number of values of the other tag of which rows with these values of the tag had the field, and now lack it. A
+    source that is off may have others than before, such as the result of a request.
+    """
+    had = set[str]().union(*(rows.values_within(other, key, tag, values, filled=True) for rows in read))
+    return len(had & late.values_within(other, key, tag, values, filled=False))
 
 
 def _comes_again(older: _Older, key: str, tag: str, value: str, end: datetime) -> bool:

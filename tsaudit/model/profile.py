@@ -417,6 +417,8 @@ class PartOfRows:
     """Number of values of the tag in the newest rows, with enough rows each."""
     first: datetime
     """When the first of them changed."""
+    sources: int
+    """Number of these values, or, if larger, of the values of another tag of which rows with these values changed."""
 
 
 @dataclass(frozen=True, slots=True)

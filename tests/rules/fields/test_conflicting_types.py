@@ -94,7 +94,7 @@ def test_values_that_queries_no_longer_return(influxd: Influxd, before: str, lat
 
 
 @pytest.mark.parametrize(
-    ("of", "is_certain"), [(None, True), (PartOfRows("kind", ("gas",), 1, 4, NOW - timedelta(days=3)), False)]
+    ("of", "is_certain"), [(None, True), (PartOfRows("kind", ("gas",), 1, 4, NOW - timedelta(days=3), 2), False)]
 )
 def test_a_field_that_only_one_kind_of_rows_lost_is_still_written(of: PartOfRows | None, is_certain: bool) -> None:
     end = FieldEnd(NOW - timedelta(days=3), rows_after=300, rows_before=1_000, filled_before=1.0, of=of)

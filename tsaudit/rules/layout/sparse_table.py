@@ -64,13 +64,15 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     finding says that its shares are those of the window. A column that most rows had, and of which the rows of the last
     day or more have none, is reported with the time of its last value, and so is one that only the rows with some
     values of a tag, such as those of one kind of sensor, or of the hosts with a new agent, do not have anymore, if
-    these are at least 5% of the rows. In a table without a time, of whatever kind, it is one that none of the rows has
-    that were added since an earlier audit. If nearly all rows had it, and it contains what was measured, queries get
-    wrong answers. So they do whatever it contains if another column begins there whose name says the same, such as
+    these are at least 5% of the rows. If these rows are of one source, which may be off, that is a note, unless another
+    column begins there. In a table without a time, of whatever kind, it is one that none of the rows has that were
+    added since an earlier audit. If nearly all rows had it, and it contains what was measured, queries get wrong
+    answers. So they do whatever it contains if another column begins there whose name says the same, such as
     `price_text` where `price` ends. Rows other than measurements may be changed later, as an order that gets its
     invoice: what ended before the first audit is a note for a week, and if the next audit sees a later end, nothing is
     reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of
-    spans. On InfluxDB 1 and 2, where an absent field costs nothing, only fields that end are reported.
+    spans. On InfluxDB 1 and 2, where an absent field costs nothing, only fields that end are reported, and of those
+    that ended before the newest rows read, only what the previous audit saw.
 
     ## Why it matters
 
@@ -163,8 +165,11 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
     before = "all" if end.filled_before == 1 else percent(end.filled_before)
     is_measured = measurement.has_series or any(is_number(t) and not is_integer(t) for t in field.types)
     renamed = [key for key in end.begun if is_same_but_for_affix(field.key, key)]
-    is_sure = end.filled_before >= NEARLY_ALL and (
-        bool(renamed) or (is_measured and (measurement.has_series or is_seen))
+    may_be_off = end.of is not None and end.of.sources < 2 and not end.begun
+    is_sure = (
+        not may_be_off
+        and end.filled_before >= NEARLY_ALL
+        and (bool(renamed) or (is_measured and (measurement.has_series or is_seen)))
     )
     of, which = _of_rows(end.of) if end.of else ("", "")
     which += f", the last of them since {last} UTC" if last != day else ""
@@ -173,7 +178,7 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
         missed = f"Sums and means of {field.key} leave out all rows that were added since then."
     begins = ""
     fix = "Find what changed in its writer on that day: what is not written now is lost. If the source was meant to "
-    fix += f"stop sending {field.key}, nothing has to be done."
+    fix += f"stop sending {field.key}{', or the source is off' if may_be_off else ''}, nothing has to be done."
     if begun := renamed or list(end.begun):
         begins = f", where {listed(begun, 3)} {plural(len(begun), 'begins', 'begin')}"
         fix = f"If the writer was meant to change, query {listed([field.key, *begun], 4)} together, or move the older "
