@@ -220,6 +220,21 @@ def test_copies_go_and_do_not_come_again(place: Callable[[Dataset], Where]) -> N
     assert where.rows("SELECT count(*) FROM {t}") == [(600,)]
 
 
+def test_the_copy_that_came_first_stays(place: Callable[[Dataset], Where]) -> None:
+    made = table(
+        HOSTILE,
+        [{"exchange": "binance"}],
+        {"trade_id": "integer", "loa'ded": "integer"},
+        lambda _, r: {"trade_id": r, "loa'ded": r},
+        rows=30,
+        key=False,
+    )
+    again = [replace(row, fields={**row.fields, "loa'ded": 1_000 * n}) for row in made.rows[:10] for n in (2, 1)]
+    where = place(dataset(replace(made, rows=[*again, *made.rows])))
+    where.make(DropRepeats(Subject(), "20 of 50 rows", ("trade_id",), ("loa'ded",)))
+    assert where.rows("""SELECT count(*), max("loa'ded") FROM {t}""") == [(30, 29)]
+
+
 # --- Columns and names ------------------------------------------------------------------------------------------------
 
 

@@ -111,6 +111,19 @@ def test_copies_of_an_id_are_a_warning_with_a_plan() -> None:
     assert change.key == ("host", "reading_id", "time")
 
 
+def test_the_key_of_a_plan_leaves_out_when_a_row_came() -> None:
+    """Another load brings another time, which no unique index with it would reject."""
+    profile = _profile(2_000, 400)
+    (measurement,) = profile.measurements
+    assert measurement.copies is not None
+    copies = dataclasses.replace(measurement.copies, key=("reading_id",), left_out=("time",))
+    known = dataclasses.replace(measurement, copies=copies)
+    (finding,) = run_rule(rule, dataclasses.replace(profile, measurements=(known,))).findings
+    (change,) = finding.changes
+    assert isinstance(change, DropRepeats)
+    assert (change.key, change.ignored) == (("reading_id",), ("time",))
+
+
 def test_equal_events_of_a_coarse_time_are_a_note(tmp_path: Path) -> None:
     """Whoever clicks twice within a second clicks on the same page. What numbers a user does not number a click."""
     target = file_with(
