@@ -124,6 +124,23 @@ def test_it_stays_until_it_is_over(made: Made) -> None:
     assert audited(target, previous=first).measurements[0].excess is None
 
 
+@pytest.mark.parametrize("made", ["sqlite"], indirect=True)
+def test_it_is_over_where_rows_come_in_batches(made: Made) -> None:
+    """Rows of six hours have one time, those of the others of a day: the newest are all of the one that was too fast,
+    and come at the rate of six hours, not at that of an instant.
+    """
+
+    def batch(rows: Rows, hours: int) -> Iterator[Row]:
+        for at, *rest in rows:
+            whole = at - timedelta(hours=(at.hour - 12) % hours, minutes=at.minute, seconds=at.second)
+            yield whole, *rest
+
+    target = made([*batch(home(), 24), *batch(meter("power_now", 3, 1), 6)])
+    first = audited(target, 1, previous=audited(target, 2))
+    assert first.measurements[0].excess is not None
+    assert audited(target, previous=first).measurements[0].excess is None
+
+
 def test_two_readings_of_a_device(made: Made) -> None:
     found = found_in(made([*home(), *meter("power_now", 1.5), *meter("voltage", 1.5)]))
     assert found is not None
@@ -140,6 +157,16 @@ def test_a_table_too_big_to_read(made: Made) -> None:
     assert excess is not None
     assert (excess.column, excess.value) == ("device", "meter")
     assert excess.per_day == pytest.approx(8 * 48 + 48 + 8640, rel=0.3)
+
+
+@pytest.mark.parametrize("made", ["sqlite"], indirect=True)
+def test_a_table_without_statistics_is_not_read_beyond_the_budget(made: Made) -> None:
+    target = made([*home(), *meter("power_now", 1.5)])
+    budget = target.budget.model_copy(update={"max_scan_rows": 5_000})
+    target = target.model_copy(update={"sample_rows": 1_000, "budget": budget})
+    profile = audited(target, previous=audited(target, 1))
+    assert profile.measurements[0].excess is None
+    assert statements(profile, "row_sample") == statements(audited(target), "row_sample")
 
 
 @pytest.mark.parametrize(
