@@ -187,5 +187,8 @@ def test_silence(request: pytest.FixtureRequest, tmp_path: Path, engine: str, ca
 @pytest.mark.parametrize(("ended", "found"), [(5, 0), (8, 1)])
 def test_silence_about_few_of_many(request: pytest.FixtureRequest, tmp_path: Path, ended: int, found: int) -> None:
     """Of 110, their sensors may be broken."""
-    written: Written = lambda source, ago: _flow(has=source >= ended or ago >= 2)  # noqa: E731
+
+    def written(source: int, ago: float) -> Mapping[str, Value]:
+        return _flow(has=source >= ended or ago >= 2)
+
     assert len(_ends(request, tmp_path, "duckdb", written, days=5, sources=110, step_h=1)) == found
