@@ -14,7 +14,18 @@ from tests.rules.cases import Case, dataset
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Database, Gap, KeptPoints, Profile, Reason, ServerCounter, ServerStatus, StoredQuery
+from tsaudit.model.profile import (
+    FOREVER,
+    Database,
+    Gap,
+    KeptPoints,
+    Profile,
+    Reason,
+    Retention,
+    ServerCounter,
+    ServerStatus,
+    StoredQuery,
+)
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.dropped_points import dropped_points as rule
 from tsaudit.text import number
@@ -166,16 +177,30 @@ def test_points_that_were_overwritten_count_once() -> None:
         assert new.observed == 50_000
 
 
-def test_points_that_a_query_writes_again_are_meant() -> None:
+_RESAMPLED = (
+    "CREATE CONTINUOUS QUERY q ON main RESAMPLE FOR 1h BEGIN SELECT mean(v) INTO {} FROM main.autogen.cpu "
+    "GROUP BY time(10m) END"
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "database", "found"),
+    [
+        (_RESAMPLED.format("main.autogen.flow"), "main", 0),
+        (_RESAMPLED.format("main.autogen.hourly"), "main", 1),
+        (_RESAMPLED.format("main.year.flow"), "main", 1),
+        (_RESAMPLED.format("main.autogen.flow").replace("RESAMPLE FOR 1h ", ""), "main", 1),
+        # A target that cannot be read may be anything in the query's own database.
+        (_RESAMPLED.format("?"), "main", 0),
+        (_RESAMPLED.format("?"), "other", 1),
+    ],
+)
+def test_points_that_a_query_writes_again_are_meant(statement: str, database: str, found: int) -> None:
     profile = _with_kept(40_000, 100_000)
-    again = "CREATE CONTINUOUS QUERY q ON main RESAMPLE FOR 1h BEGIN SELECT mean(v) INTO hourly FROM cpu END"
-    for statement, database, found in (
-        (again, "main", 0),
-        (again, "other", 1),
-        (again.replace("RESAMPLE FOR 1h ", ""), "main", 1),
-    ):
-        query = StoredQuery("q", statement, None, None, database=database)
-        assert len(_found(dataclasses.replace(profile, stored_queries=(query,)))) == found
+    (main,) = profile.databases
+    main = dataclasses.replace(main, retention=(Retention("autogen", FOREVER, 604_800, default=True),))
+    query = StoredQuery("q", statement, None, None, database=database)
+    assert len(_found(dataclasses.replace(profile, databases=(main,), stored_queries=(query,)))) == found
 
 
 def test_a_minimum_says_nothing_about_an_exact_number() -> None:

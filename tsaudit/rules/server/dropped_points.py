@@ -61,8 +61,8 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     agents write that are meant to be doubled. InfluxDB 1.8.3 and later count values, so this is what is missing. On
     others, it is a minimum: a row may consist of up to four points, or of one for each field, and these are not
     counted as lost. The newest shard of at most 50 MB and 5,000 series is counted, on InfluxDB 1 and for
-    administrators, who alone see when a shard begins. Databases with a continuous query that resamples are left out:
-    it writes its results several times.
+    administrators, who alone see when a shard begins. What a continuous query with RESAMPLE writes is left out: it
+    writes its results several times.
 
     ## Why it matters
 
@@ -102,16 +102,26 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     yield from (_finding(case, known.get(name, Database("")), lost) for name, lost in losses.items())
     for database in case.profile.databases:
         kept, is_reported = _kept(case, status, database), database.name in losses
-        if kept is None or kept.overwritten <= _REPEATED * kept.accepted or _resamples(case, database):
+        if kept is None or kept.overwritten <= _REPEATED * kept.accepted or _is_resampled(case, database, kept):
             continue
         if kept.measurement or not is_reported:
             yield _overwritten(database, kept)
 
 
-def _resamples(case: Case, database: Database) -> bool:
-    """Whether a continuous query may write its results several times, as RESAMPLE lets it."""
-    own = (query for query in case.profile.stored_queries or () if query.database == database.name)
-    return any("RESAMPLE" in query.statement.upper() for query in own)
+def _is_resampled(case: Case, database: Database, kept: KeptPoints) -> bool:
+    """Whether a continuous query may write the points several times, as RESAMPLE lets it. One whose target is not known
+    may write anywhere in its own database.
+    """
+    targets = {one.statement: one for one in case.engine.downsamplings(case.profile)}
+    for query in case.profile.stored_queries or ():
+        if "RESAMPLE" not in query.statement.upper():
+            continue
+        target = targets.get(query.statement)
+        if target is None and query.database == database.server_name:
+            return True
+        if target and target.target == database.name and (not kept.measurement or kept.measurement in target.writes):
+            return True
+    return False
 
 
 def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | None:
