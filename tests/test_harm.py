@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -57,8 +58,8 @@ def impact(currency: Currency, now: float = 0.0, **changes: Any) -> Impact:
         (impact(Currency.SERIES, 1_000, whole=20_100, per_day=None), NOTE),
         (impact(Currency.SERIES, 1_000_000, unit_bytes=600), WARNING),
         (impact(Currency.BYTES, 999 * MB, whole=2_000 * MB), WARNING),
-        (impact(Currency.BYTES, 999 * MB, whole=2_000 * MB, is_rewritten=True), NOTE),
-        (impact(Currency.BYTES, 1_000 * MB, whole=2_000 * MB, is_rewritten=True), WARNING),
+        (impact(Currency.BYTES, 999 * MB, whole=2_000 * MB, is_saved_by_writer=True), NOTE),
+        (impact(Currency.BYTES, 1_000 * MB, whole=2_000 * MB, is_saved_by_writer=True), WARNING),
         (impact(Currency.FAMILY, 999), NOTE),
         (impact(Currency.FAMILY, 10, per_day=11), WARNING),
         (impact(Currency.BYTES, 99 * MB, whole=200 * MB), NOTE),
@@ -240,7 +241,8 @@ def test_a_rate_that_is_not_known_is_not_told_as_rest(rates: tuple[float | None,
 def test_what_a_table_wastes_in_several_ways_says_that_it_is_a_sum() -> None:
     """An index of 60 MB is a warning together with another one, not because of texts that another writer could save."""
     table = Subject("main", "cpu")
-    index, texts = (impact(Currency.BYTES, 60 * MB, whole=500 * MB, is_rewritten=is_text) for is_text in (False, True))
+    index = impact(Currency.BYTES, 60 * MB, whole=500 * MB)
+    texts = replace(index, is_saved_by_writer=True)
     both = decided([a_rule_result(findings=(priced(index, at=table), priced(index, at=table)))], HARM)[0].findings
     assert {(one.severity, one.severity_reason) for one in both} == {
         (WARNING, "120 MB of avoidable storage in 2 findings together, 24% of 500 MB")

@@ -133,11 +133,11 @@ def _groups(finding: Finding) -> Iterator[_Group]:
     """
     if finding.impact is None:
         return
-    at, currency, is_rewritten = finding.subject, finding.impact.currency, finding.impact.is_rewritten
+    at, currency, is_saved_by_writer = finding.subject, finding.impact.currency, finding.impact.is_saved_by_writer
     if currency is Currency.SERIES and at.column:
-        yield _OF_COLUMN, currency, at.database, at.column, is_rewritten
+        yield _OF_COLUMN, currency, at.database, at.column, is_saved_by_writer
     if currency in _ADDED_UP and at.measurement:
-        yield _OF_TABLE, currency, at.database, at.measurement, is_rewritten
+        yield _OF_TABLE, currency, at.database, at.measurement, is_saved_by_writer
 
 
 def _sums(findings: Iterable[tuple[str, Finding]], harm: Harm) -> dict[_Group, tuple[Impact, float]]:
@@ -308,7 +308,7 @@ def _series(impact: Impact, harm: Harm) -> Severity:
 
 
 def _least_bytes(impact: Impact, harm: Harm) -> float:
-    return max(harm.min_bytes, harm.min_rewritten_bytes) if impact.is_rewritten else harm.min_bytes
+    return max(harm.min_bytes, harm.min_bytes_by_writer) if impact.is_saved_by_writer else harm.min_bytes
 
 
 def _least_series(impact: Impact, harm: Harm) -> float:

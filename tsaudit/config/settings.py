@@ -73,10 +73,10 @@ class Harm(Model):
     """
     min_bytes: Size = 100_000_000
     """Avoidable bytes at the horizon that are a warning: a smaller amount is not worth a DBA's time."""
-    min_rewritten_bytes: Size = 1_000_000_000
-    """Avoidable bytes at the horizon that are a warning where rows have to be written in another form to save them: a
-    new schema and a new writer cost more than dropping an index. People who graded databases without knowing the rules
-    drew the line here.
+    min_bytes_by_writer: Size = 1_000_000_000
+    """Avoidable bytes at the horizon that are a warning where only a changed writer can save them, by rows of another
+    form, or fewer of them: that costs more than dropping an index. People who graded databases without knowing the
+    rules drew the line here.
     """
     min_bytes_share: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Minimum share of the table and its indexes: a smaller share does not fill the disk."""

@@ -87,8 +87,8 @@ class Impact:
     """For series: the tags that cause them together, which may be more than the finding is about."""
     findings: int = 1
     """Of how many findings about one measurement, or one column, it is the sum."""
-    is_rewritten: bool = False
-    """For bytes: whether rows have to be written in another form to save them."""
+    is_saved_by_writer: bool = False
+    """For bytes: whether only a changed writer can save them, by rows of another form, or fewer of them."""
     consequence: str = ""
     """What happens if nothing is done, where the currency does not say it; empty if a mechanism stays."""
     how: str = ""

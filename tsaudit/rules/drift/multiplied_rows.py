@@ -72,7 +72,7 @@ def _finding(case: Case, measurement: Measurement, found: ExcessRows) -> Finding
     row_bytes = (priced.whole or 0.0) / rows.value if rows and rows.value else 0.0
     per_day, added = found.excess_per_day * row_bytes, found.excess_per_day * days
     now = costs.at_most(added * row_bytes, priced.whole)
-    impact = replace(priced, now=now, per_day=per_day, ahead_days=None, is_rewritten=True)
+    impact = replace(priced, now=now, per_day=per_day, ahead_days=None, is_saved_by_writer=True)
     since, before, after = written(found.since), number(_round(found.before_per_day)), number(_round(found.per_day))
     also = [f"{column}={value}" for column, value in found.also]
     of = f"{_value(found)} ({', '.join(also)})" if also else _value(found)

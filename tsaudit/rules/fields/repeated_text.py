@@ -108,7 +108,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     is_loaded = any(map(is_of_loader, measurement.columns))
     for impact, finding_of in found:
         cost = replace(
-            impact, per_day=0.0 if measurement.kind is TableKind.QUEUE else impact.per_day, is_rewritten=True
+            impact, per_day=0.0 if measurement.kind is TableKind.QUEUE else impact.per_day, is_saved_by_writer=True
         )
         if cost.now >= least and cost.after(case.harm.horizon.days) >= costs.FEW_BYTES:
             finding = finding_of(cost)
