@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import only_together, remedies, share_of_tags, with_twins
-from tsaudit.analysis.columns.columns import is_text, names_code, names_device
-from tsaudit.analysis.shapes import shapes
-from tsaudit.analysis.shapes.composites import split_composite
-from tsaudit.analysis.shapes.shape_rules import UNKNOWN, description_of
+from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import NEARLY_ALL, REPEATS
 from tsaudit.guidelines import matters
 from tsaudit.model.change import Diagnose, StopSource
@@ -29,7 +25,6 @@ from tsaudit.model.profile import (
     Measurement,
     SeriesSince,
     Tag,
-    TagChanges,
     Turnover,
     ValuesOverTime,
 )
@@ -42,6 +37,7 @@ from tsaudit.rules.series_estimate import (
     stopgap,
     values_limit,
 )
+from tsaudit.rules.tag_values import ValueKind, kind_of_values
 from tsaudit.text import count, listed, many, new_values, number, over_time, percent, rounded, rows_of, values_of
 from tsaudit.text import day as written
 
@@ -138,7 +134,7 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
         found: dict[str, _Found] = {}
         for tag in (tag for tag in measurement.tags if tag.values is not None):
             here = together[measurement.database, tag.key] if _comes_and_goes(tag) else _summed([tag])
-            kind = _value_kind(measurement, tag, has_types=has_types, beside_types=beside_types)
+            kind = kind_of_values(measurement, tag, has_types=has_types, beside_types=beside_types)
             if one := _reported(case, measurement, tag, kind, here):
                 found[tag.key] = one
         for twin in _twins(measurement, found):
@@ -168,7 +164,7 @@ class _Found:
     """A tag that is reported."""
 
     tag: Tag
-    kind: _ValueKind
+    kind: ValueKind
     reason: str
     observed: float
     limit: Limit | None = None
@@ -214,7 +210,7 @@ def _summed(tags: Sequence[Tag]) -> _Together:
     return _Together(len(tags), max(counts, default=0), values, own * values, turnover)
 
 
-def _is_too_early(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind) -> bool:
+def _is_too_early(case: Case, measurement: Measurement, tag: Tag, kind: ValueKind) -> bool:
     """Whether it is too early to know if the values recur: the rows cover only a few hours, in which the values came
     again, or most of them once; and neither the kind of values nor an earlier listing shows it. What looks like an ID
     is known to be written once unless there are more rows of each value than were read.
@@ -242,7 +238,7 @@ def _is_written_once(case: Case, tag: Tag) -> bool:
     return read is not None and read.per_value < _REPORTS and not fleets.is_fleet(tag) and _keeps_coming(case, tag)
 
 
-def _reported(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind, together: _Together) -> _Found | None:
+def _reported(case: Case, measurement: Measurement, tag: Tag, kind: ValueKind, together: _Together) -> _Found | None:
     """The tag with why it is reported: the first that applies, in the order of the rule's page. None if nothing does.
 
     `together`: the tag in all measurements of the database, whose values count together.
@@ -276,7 +272,7 @@ def _reported(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind, 
     return None
 
 
-def _counted(case: Case, tag: Tag, kind: _ValueKind, together: _Together) -> tuple[int, str]:
+def _counted(case: Case, tag: Tag, kind: ValueKind, together: _Together) -> tuple[int, str]:
     """The number of values that counts, and what is counted: those of this measurement, of all, or of the largest."""
     assert tag.values is not None
     values = tag.values.value
@@ -290,7 +286,7 @@ def _counted(case: Case, tag: Tag, kind: _ValueKind, together: _Together) -> tup
     return values, f"{values_of(tag.values)}{kind.words}"
 
 
-def _gains(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind, known: ValuesOverTime) -> str:
+def _gains(case: Case, measurement: Measurement, tag: Tag, kind: ValueKind, known: ValuesOverTime) -> str:
     """How many values an unbounded tag gains; empty if it has ended."""
     if ended_on(case, tag):
         return ""
@@ -304,7 +300,7 @@ def _gains(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind, kno
     return f", gained {new_values(known)}" if _burst(tag) else f", gains {new} a day and is not leveling off"
 
 
-def _few_rows(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind) -> str:
+def _few_rows(case: Case, measurement: Measurement, tag: Tag, kind: ValueKind) -> str:
     """How few rows there are for each value; empty if there are many, or it is not known: there may be any number more
     than those that were counted in a part.
     """
@@ -639,198 +635,3 @@ def ended_words(case: Case, newest: date) -> str:
         window = case.profile.window
         rest = f"They leave the figures by {written(newest + (window.end - window.start))}."
     return f"It has gained none since {written(newest)}: what wrote them has stopped. {rest}"
-
-
-_TEXTS: Final = {
-    "log_text": "log messages",
-    "sql": "SQL statements",
-    "json": "JSON documents",
-    "url": "URLs",
-    "iso_time": "times",
-    "user_agent": "user agents",
-}
-_FEWEST_TEXTS: Final = 20
-"""Minimum number of texts: fewer may be a list that somebody wrote."""
-_FEWEST_MIXED: Final = 100
-"""Minimum number of values if most of them are short: a list of names contains a sentence now and then."""
-_FEWEST_URLS: Final = 1_000
-"""Minimum number of URLs: people monitor fewer addresses than that."""
-_MOST: Final = 0.8
-
-_FEWEST_NUMBERS: Final = 30
-"""Minimum number of numbers: histogram bounds and quantiles are numbers, too, but there are fewer of them."""
-_PER_SOURCE: Final = 3
-"""Minimum number of values per source for readings: a position or size is also a number, but has one value per source,
-and few are corrected.
-"""
-_CLASHES: Final = 0.05
-"""Maximum share of the instants with several values: a quantity has one value at a time; several values at once
-identify things.
-"""
-_ROUGH: Final = 0.5
-"""Maximum mean step of whole numbers, divided by the mean difference of any two values: if they do not follow a curve,
-they may be IDs. Near 1, they are in random order.
-"""
-_NAMES_A_THING: Final = re.compile(
-    r"(^|_)(id|uid|uuid|code|status|serial|zip|postcode|port|pid|no|nr|num|number|index|idx|version|release|build|key|"
-    r"partition|shard|slot|core|cpu|channel|line|row|account|le|quantile|bucket)$|Id$",
-    re.IGNORECASE,
-)
-_NAMES_A_PART: Final = re.compile(
-    r"(^|_)(version|release|build|firmware|le|ge|quantile|percentile|bucket|bin)$|Version$", re.IGNORECASE
-)
-"""Names of tags with fractions that were not measured: versions and histogram bounds."""
-_POSITION: Final = re.compile(r"(^|_)(lat|latitude|lon|lng|long|longitude|altitude|elevation)($|_)", re.IGNORECASE)
-_TYPES: Final = {"integer": "whole numbers", "float": "numbers", "time": "times"}
-_UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IGNORECASE)
-_FEWEST_TYPED: Final = 4
-"""Minimum number of values in a format: with fewer, the format may be a coincidence."""
-_FEWEST_DECLARED: Final = 2
-"""Minimum number of values if the tag's type is one for measured values: a single value adds no series."""
-_CHANGING: Final = 0.5
-"""Minimum share of the sources whose value changes: a whole number that stays the same for most sources identifies a
-store, room, or line.
-"""
-_LATE: Final = 0.01
-"""Maximum share of the times at which a source may have two values, to allow for late rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class _ValueKind:
-    """What the values of a tag are, and what to use instead."""
-
-    shape: str = UNKNOWN
-    """The kind according to `shapes.classify`."""
-    words: str = ""
-    """The words that follow the number of values: `that are URLs`. Empty if nothing is known about the values."""
-    fix: str = "Use tags for what many rows share."
-    """What to write instead, as a sentence."""
-    fewest: int | None = None
-    """This many values alone show that more will come; None if only the owner knows how many things there are."""
-    again: Literal["sources", "list", "readings"] = "sources"
-    """What values that recur are: sources, which tags are meant for; a list, which does not get longer; or readings in
-    any case.
-    """
-    evidence: tuple[Evidence, ...] = ()
-    to: str = ""
-    """Type of the field for the values, as in `MakeField`; empty if not known."""
-
-
-def _value_kind(measurement: Measurement, tag: Tag, *, has_types: bool, beside_types: bool) -> _ValueKind:
-    """What the sampled values are; the most specific kind that fits.
-
-    `has_types`: tags have types, and are meant for short texts and integers.
-    `beside_types`: tags are text in an engine that has types for other columns of the same row: then numbers, times,
-    and positions are not for tags, whether they vary or not.
-    """
-    shape = shapes.classify(tag.sample)
-    if has_types and _UNSUITABLE.match(tag.data_type):
-        words = f" of type {tag.data_type}, and tags are meant for short texts and integers"
-        return _ValueKind(shape.kind, words, fewest=_FEWEST_DECLARED, again="readings")
-    return (
-        _readings(measurement, tag, shape.kind)
-        or (_typed(tag, shape.kind) if beside_types else None)
-        or _text(tag, shape)
-        or _ValueKind(shape.kind, _ids(shape.kind))
-    )
-
-
-def _typed(tag: Tag, shape: str) -> _ValueKind | None:
-    """The kind if the values have a type of their own; None if they really are text, or whole numbers that
-    name things.
-    """
-    kind, is_position = shapes.number_kind(tag.sample), bool(_POSITION.search(tag.key))
-    if kind is None or kind not in _TYPES:
-        return None
-    is_whole = kind == "integer" and not is_position
-    if is_whole and (_names_thing(tag.key) or _ids(shape) or not any(map(_varies, tag.changes or ()))):
-        return None
-    return _ValueKind(
-        shape,
-        f" that are {'positions' if is_position else _TYPES[kind]}, as text",
-        "Queries then compare it without a cast. If it identifies sources, keep a dimension that names the source.",
-        _FEWEST_NUMBERS if is_whole else _FEWEST_TYPED,
-        "readings",
-        to=kind,
-    )
-
-
-def _names_thing(key: str) -> bool:
-    return bool(_NAMES_A_THING.search(key)) or names_code(key) or names_device(key)
-
-
-def _varies(seen: TagChanges) -> bool:
-    """Whether each source has one value at a time, and most sources have different values later."""
-    return bool(
-        seen.by
-        and seen.changing
-        and seen.changing >= _CHANGING * seen.sources
-        and seen.clashes <= _LATE * seen.instants
-    )
-
-
-def _readings(measurement: Measurement, tag: Tag, shape: str) -> _ValueKind | None:
-    """The kind if the values are numbers that vary over time; otherwise None. For whole numbers, the rows must show
-    that they follow a curve.
-    """
-    kind = shapes.number_kind(tag.sample)
-    if tag.values is None or tag.values.value < _FEWEST_NUMBERS:
-        return None
-    if kind not in ("integer", "float") or (_NAMES_A_THING if kind == "integer" else _NAMES_A_PART).search(tag.key):
-        return None
-    seen = [c for c in tag.changes or () if c.instants]
-    if any(c.clashes > _CLASHES * c.instants for c in seen):
-        return None
-    changing = max((c for c in seen if 2 * c.changing >= c.sources > 0), key=lambda c: c.pairs, default=None)
-    sets = measurement.tag_sets
-    left = next((c.series_left for c in sets.contributions if c.tag == tag.key), 0) if sets else 0
-    per_source = sets.series / left if sets and left else None
-    if kind == "integer":
-        varies = changing is not None and changing.roughness is not None and changing.roughness <= _ROUGH
-    else:
-        varies = changing is not None or (per_source or 0) >= _PER_SOURCE
-    if not varies:
-        return None
-    words = f" that are {'whole ' if kind == 'integer' else ''}numbers and vary over time"
-    evidence = _of_readings(per_source, changing)
-    return _ValueKind(shape, words, fewest=_FEWEST_NUMBERS, again="readings", evidence=evidence, to=kind)
-
-
-def _of_readings(per_source: float | None, seen: TagChanges | None) -> tuple[Evidence, ...]:
-    evidence = [] if per_source is None else [Evidence("values per source", number(per_source))]
-    if seen:
-        by = f"identified by {', '.join(seen.by)}" if seen.by else "of one source"
-        evidence += [
-            Evidence("sources where it changes", f"{number(seen.changing)} of {number(seen.sources)}, {by}"),
-            Evidence(
-                "times the value changed from one instant to the next",
-                f"{number(seen.changes)} of {number(seen.pairs)} ({percent(seen.changes / seen.pairs)})",
-            ),
-        ]
-        if seen.roughness is not None:
-            rough = number(round(seen.roughness, 3))
-            evidence.append(Evidence("mean step divided by the mean difference of any two values", rough))
-    return tuple(evidence)
-
-
-def _ids(shape: str) -> str:
-    if shape not in shapes.IDENTIFIER_KINDS:
-        return ""
-    return " shaped like IDs" if shape == "id" else f" shaped like IDs ({description_of(shape)})"
-
-
-def _text(tag: Tag, shape: shapes.Shape) -> _ValueKind | None:
-    """The kind if the values are free text, or meant to be read; otherwise None."""
-    if shape.kind == "json" and split_composite(tag.sample):
-        return None  # attributes in a row, which composite-value names
-    if shape.kind not in shapes.TEXT_KINDS:
-        return None
-    share = f"{percent(shape.share)} of {number(len(tag.sample))}"
-    return _ValueKind(
-        shape.kind,
-        f" that are {_TEXTS[shape.kind]}",
-        "Keep as tags what can be counted: level, code, component.",
-        _FEWEST_URLS if shape.kind == "url" else _FEWEST_MIXED if shape.share < _MOST else _FEWEST_TEXTS,
-        "list",
-        (Evidence("share of such texts among the values read", share),),
-    )
