@@ -163,4 +163,21 @@ def test_nothing_is_churn_without_rows() -> None:
 
 @pytest.mark.parametrize(("again", "by", "coming"), [(50, ("unit",), True), (20, None, True), (21, None, False)])
 def test_rows_of_a_few_series_miss_what_occurs_again(again: int, by: tuple[str, ...] | None, coming: bool) -> None:
-    assert keeps_coming(a_tag("dst", 2000, turnover=a_turnover(100, again, 100, by=by))) is coming
+    assert keeps_coming(a_tag("dst", 200, turnover=a_turnover(100, again, 100, by=by))) is coming
+
+
+@pytest.mark.parametrize(
+    ("values", "first", "again", "new", "coming"),
+    [
+        # Of 120 nodes that jobs run on, 20 and 15 have one in common by chance, and rarely none: it may be all of them.
+        (120, 20, 1, 14, False),
+        (120, 20, 3, 13, False),
+        (400, 20, 0, 20, False),
+        # Of 300, 30 and 30 have three in common.
+        (300, 30, 0, 30, True),
+    ],
+)
+def test_few_of_many_have_few_values_in_common(values: int, first: int, again: int, new: int, coming: bool) -> None:
+    seen = a_turnover(first, again, new, by=None)
+    assert keeps_coming(a_tag("host", values, turnover=seen)) is coming
+    assert keeps_coming(a_tag("host", values, turnover=replace(seen, by=()))) is True

@@ -627,6 +627,15 @@ def test_measurement_in_which_the_values_recur_is_left_out_of_what_the_others_ha
     assert "59 more" in finding.message
 
 
+@pytest.mark.parametrize(("again", "new", "found"), [(1, 14, False), (0, 25, True)])
+def test_a_fleet_on_which_many_short_series_run(again: int, new: int, found: bool) -> None:
+    """Jobs on 120 nodes: the rows of 64 jobs have few nodes in common, the same few in each measurement."""
+    seen = a_turnover(20 + 10 * found, again, new, by=None)
+    tag = a_tag("host", 120, tuple(f"node{n:03}" for n in range(64)), turnover=seen)
+    parts = (a_measurement(f"part{n}", 20_000, tags=(tag,), rows=a_count(160_000)) for n in range(8))
+    assert bool(run_rule(rule, a_profile(*parts, engine="influxdb1")).findings) is found
+
+
 def _in_timestream(rows: int) -> Profile:
     """Records of 48 bytes, of which the ID takes 37."""
     measurement = a_measurement(

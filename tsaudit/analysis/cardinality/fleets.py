@@ -4,6 +4,7 @@ attributes of the sources.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -60,6 +61,9 @@ _MANY_GOING_ON: Final = 0.25
 """Minimum share of the new values that must come from sources that changed more than once. For values that appear at
 random, as often as `_MANY_NEW` requires, it is about half; for a step, such as the rollout of a version, it is 0.
 """
+
+_BY_CHANCE_AGAIN: Final = 0.05
+"""What a drawing of recurring values shows less often than this, they do not do."""
 
 _CHANGING: Final = 0.1
 """Minimum share of the sources that must change for the tag to be an attribute: if fewer do, these are corrections, or
@@ -237,7 +241,19 @@ def keeps_coming(tag: Tag) -> bool:
         return False
     # If only rows of a few series were read, values may recur more often than the rows show.
     most = _FEW_AGAIN if seen.by is None else 1 - _MANY_NEW
-    return seen.new >= _MANY_NEW * seen.first and seen.again <= most * seen.first
+    return seen.new >= _MANY_NEW * seen.first and seen.again <= most * seen.first and not may_recur_unseen(tag)
+
+
+def may_recur_unseen(tag: Tag) -> bool:
+    """Whether the rows of a few series, with so many values each, would by chance show no more of them again if all
+    values of the tag recurred: series that end, such as those of jobs, have one of many nodes each.
+    """
+    seen = tag.turnover
+    if seen is None or seen.by is not None or tag.values is None:
+        return False
+    expected = seen.first * (seen.again + seen.new) / max(tag.values.value, 1)
+    seldom = sum(math.exp(-expected) * expected**n / math.factorial(n) for n in range(seen.again + 1))
+    return seldom > _BY_CHANCE_AGAIN
 
 
 def ongoing(tag: Tag) -> float | None:

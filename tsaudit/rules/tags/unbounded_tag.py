@@ -262,7 +262,9 @@ def _reported(case: Case, measurement: Measurement, tag: Tag, kind: ValueKind, t
     # What is written once costs a series in each measurement, though the values may be the same in all of them.
     if together.sum >= some and course == "unknown" and (coming := _since_the_listing(case, tag)):
         return _Found(tag, kind, said + coming, values)
-    is_coming = fleets.keeps_coming(replace(tag, turnover=together.turnover)) and course != "bounded"
+    # The same few series in each of several measurements show no more than in one.
+    is_seen = together.values >= _SPREAD * tag.values.value or not fleets.may_recur_unseen(tag)
+    is_coming = is_seen and fleets.keeps_coming(replace(tag, turnover=together.turnover)) and course != "bounded"
     is_of_table = bool(tag.refers_to) and _are_all_of_another_table(case, measurement, tag)
     if is_coming and tag.turnover and values > _FEWEST_COMING and not is_of_table:
         return _Found(tag, kind, f"{said}, and {_coming(tag.turnover)}", values)
