@@ -173,8 +173,9 @@ def test_rows_of_a_few_series_miss_what_occurs_again(again: int, by: tuple[str, 
         (120, 20, 1, 14, False),
         (120, 20, 3, 13, False),
         (400, 20, 0, 20, False),
-        # Of 300, 30 and 30 have three in common.
-        (300, 30, 0, 30, True),
+        # Of 180, 30 and 30 have five in common.
+        (180, 30, 0, 30, True),
+        (9_000, 9_000, 1_800, 9_000, True),
     ],
 )
 def test_few_of_many_have_few_values_in_common(values: int, first: int, again: int, new: int, coming: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from tsaudit.analysis.columns.columns import names_device, snake_case
 from tsaudit.analysis.shapes import shapes
+from tsaudit.analysis.significance import CHANCE
 from tsaudit.model.profile import Arrivals, How, Measurement, Tag, TagChanges
 
 _ENDS: Final = re.compile(
@@ -61,9 +62,6 @@ _MANY_GOING_ON: Final = 0.25
 """Minimum share of the new values that must come from sources that changed more than once. For values that appear at
 random, as often as `_MANY_NEW` requires, it is about half; for a step, such as the rollout of a version, it is 0.
 """
-
-_BY_CHANCE_AGAIN: Final = 0.05
-"""What a drawing of recurring values shows less often than this, they do not do."""
 
 _CHANGING: Final = 0.1
 """Minimum share of the sources that must change for the tag to be an attribute: if fewer do, these are corrections, or
@@ -252,8 +250,11 @@ def may_recur_unseen(tag: Tag) -> bool:
     if seen is None or seen.by is not None or tag.values is None:
         return False
     expected = seen.first * (seen.again + seen.new) / max(tag.values.value, 1)
-    seldom = sum(math.exp(-expected) * expected**n / math.factorial(n) for n in range(seen.again + 1))
-    return seldom > _BY_CHANCE_AGAIN
+    if seen.again >= expected:
+        return True
+    # The number that two drawings have in common is about Poisson distributed. Logarithms do not overflow.
+    terms = (n * math.log(expected) - expected - math.lgamma(n + 1) for n in range(seen.again + 1))
+    return sum(map(math.exp, terms)) > CHANCE
 
 
 def ongoing(tag: Tag) -> float | None:
