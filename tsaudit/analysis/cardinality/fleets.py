@@ -229,8 +229,8 @@ def levels_off(tag: Tag) -> bool:
 def keeps_coming(tag: Tag) -> bool:
     """Whether sources still get new values at the end of the rows read, and have few of their first values again.
 
-    False also if no values were read, if each source changed only once, or if sources mostly get values that other
-    sources had before.
+    False also if no values were read, if each source changed only once, if sources mostly get values that other sources
+    had before, or if the rows are of so few series that values which recur would by chance look the same.
     """
     seen = tag.turnover
     if seen is None or seen.new < _FEWEST_NEW or seen.going_on < _MANY_GOING_ON * seen.new:
@@ -243,16 +243,17 @@ def keeps_coming(tag: Tag) -> bool:
 
 
 def may_recur_unseen(tag: Tag) -> bool:
-    """Whether the rows of a few series, with so many values each, would by chance show no more of them again if all
-    values of the tag recurred: series that end, such as those of jobs, have one of many nodes each.
+    """Whether so few values occur again in the rows of a few series that this may be chance even if all values of the
+    tag recur: series that end, such as those of jobs, have one of many nodes each. False if whole sources were read.
     """
     seen = tag.turnover
     if seen is None or seen.by is not None or tag.values is None:
         return False
+    # Values of the middle that go on are not counted, so rather too few are expected, and nothing is reported.
     expected = seen.first * (seen.again + seen.new) / max(tag.values.value, 1)
     if seen.again >= expected:
         return True
-    # The number that two drawings have in common is about Poisson distributed. Logarithms do not overflow.
+    # The number that two random samples have in common is about Poisson distributed. Logarithms do not overflow.
     terms = (n * math.log(expected) - expected - math.lgamma(n + 1) for n in range(seen.again + 1))
     return sum(map(math.exp, terms)) > CHANCE
 

@@ -90,7 +90,8 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
       values read like text); 1,000 URLs; more than `max_values` IDs. IDs are provisional until there is a week of
       listings.
     - Rows: at least half of `max_values`, and fewer than 10 rows for each; or new ones each day that are written once
-      or twice; or, for the same sources, new values that take the place of others again and again.
+      or twice; or, for the same sources, new values that take the place of others again and again. If only
+      the rows of a few series were read, so few values have to occur again that it is no coincidence.
     - It is near the engine's own limit on the values of a tag.
 
     IDs that are scoped, few, and reused are not reported, and neither are those of a fleet: values that occur again and
