@@ -81,11 +81,10 @@ indexes that two programs make and do not need, numbers and words in one column 
 rows, a text that 360 rows repeat, because the times of their last checks were taken for those of new rows, 119 MB of
 free space that new rows would have filled, growth said to come from a tag with one value, nodes of which new ones were
 said to keep coming, and two texts of which all values were numbers, a path and the values of a finished simulation. Of
-the 102 databases that should be quiet, 93 were:
-a replication slot that nobody reads, one for the whole server, was the warning of two, those indexes of the third,
-those 360 rows of the fourth, that simulation of the fifth, events of a network monitor and an index of them of the
-sixth, and three were `unknown`: because of a column of times without a value, a statement that took too long on a busy
-machine, and a table without rows in the window.
+the 102 databases that should be quiet, 93 were: a replication slot that nobody reads, one for the whole server, was the
+warning of two, those indexes of the third, those 360 rows of the fourth, that simulation of the fifth, events of a
+network monitor and an index of them of the sixth, and three were `unknown`: because of a column of times without a
+value, a statement that took too long on a busy machine, and a table without rows in the window.
 
 Some of these warnings were right only in part. Of the ordinary faults of eaea9813, two of seven were: one of three tags
 that only together save the series, and numbers as text without the text that repeats beside them. InfluxDB 2.7.12 had
@@ -146,9 +145,9 @@ replication slot to drop without a word of the changes that its reader would the
 them again" where one statement copies the points, memory that a shorter shard does not free while old shards stay, a
 table that a VACUUM was to shrink, a plan that would have rewritten all points to save no series, one that moves IDs
 from names to a tag, values that are "hardly used again" in a part of the rows, series that "level off" although all of
-them are written daily, 315 MB of an index of 1.3 MB, and 3,280,000 series in a year on a
-server that rejects more than 1,000,000. One audit took a server more memory than it had, for a
-measurement with 76,000 fields, which is no longer read all at once.
+them are written daily, 315 MB of an index of 1.3 MB, and 3,280,000 series in a year on a server that rejects more than
+1,000,000. One audit took a server more memory than it had, for a measurement with 76,000 fields, which is no longer
+read all at once.
 
 ## Regression
 
