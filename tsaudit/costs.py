@@ -42,6 +42,8 @@ _FEWEST_NEW: Final = 10
 """Values that are no coincidence."""
 _SLOPE_DAYS: Final = 7
 """From so many days of history on, the measured slope counts instead of the times of the rows."""
+_OF_DAY_OFF: Final = 2
+"""A weekday brings at most this many times the new values of a day off, or they are those of a step."""
 _STEP_DAYS: Final = 2
 """A rollout that starts in the evening is over on the next day."""
 
@@ -117,7 +119,12 @@ def _listed_rate(case: Case, measurement: Measurement, tag: Tag) -> float | None
         # What came since the previous listing: a few are no rate.
         new = over_time.new_values if over_time.new_values >= _FEWEST_NEW else 0
         days = _days_since_listing(case, measurement)
-        return None if days is None else new / max(tag.values.value, 1) / days
+        if days is None:
+            return None
+        newest = new / days
+        # A day off brings less than the days before, which the next week brings again; what has ended does not go on.
+        usual = min(over_time.new_per_day or 0.0, _OF_DAY_OFF * newest)
+        return max(newest, usual) / max(tag.values.value, 1)
     waves = len({one.day for one in over_time.series[1:]})
     # What came on many days is no step, however few changes the rows of one day show.
     part = fleets.ongoing(tag) if 0 < waves <= _STEP_DAYS else 1.0

@@ -160,6 +160,17 @@ def test_what_is_removed_after_its_retention_levels_off() -> None:
     assert impacts.consequence(replace(impact, kept_days=90), 30).endswith(" in 30 days.")
 
 
+def test_what_the_server_rejects_is_not_added() -> None:
+    impact = Impact(Currency.SERIES, 200_000, 205_000, per_day=10_000, room=795_000)
+    assert impacts.reason(impact, 365).endswith(", 995,000 in 80 days, where the server's limit is")
+    full = "It grows to 995,000 avoidable series in 80 days. Then the server's limit is reached, and more is rejected."
+    assert impacts.consequence(impact, 365) == full
+    assert impacts.reason(impact, 30).endswith(", 500,000 in 30 days")
+    # What expires leaves room.
+    assert not replace(impact, kept_days=60).fills_up(365)
+    assert replace(impact, kept_days=120).fills_up(365)
+
+
 def test_what_does_not_work_costs_what_its_rule_says_or_is_left_out() -> None:
     assert impacts.consequence(Impact(Currency.MECHANISM), 30) == ""
     known = Impact(Currency.MECHANISM, consequence="Each write goes on maintaining it.")

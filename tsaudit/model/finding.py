@@ -62,6 +62,8 @@ class Impact:
     """After how many days added data is removed again; None for never."""
     ahead_days: float | None = None
     """For how many days ahead the rate may be expected to hold; None for the whole horizon."""
+    room: float | None = None
+    """By how much `now` can grow until the server rejects what is added; None if nothing stops it."""
     days_left: float | None = None
     """Days until a limit is reached, or a mechanism ends; negative if it ended so long ago. None: neither in sight."""
     is_enforced: bool | None = True
@@ -99,21 +101,29 @@ class Impact:
         rate is not known.
         """
         per_day = self.per_day or 0.0
-        days = days if self.ahead_days is None else min(days, self.ahead_days)
-        grown = self.now + per_day * days
+        grown = self.now + per_day * self._growing_days(days)
         return grown if self.kept_days is None else min(grown, max(self.now, per_day * self.kept_days))
+
+    def _growing_days(self, days: float) -> float:
+        """For how many of these days more is added."""
+        known = days if self.ahead_days is None else min(days, self.ahead_days)
+        return known if self.room is None or not self.per_day else min(known, self.room / self.per_day)
 
     def stops_after(self, days: float) -> float:
         """The number of days, at most `days`, after which the amount is what `after` says and grows no further."""
-        days = days if self.ahead_days is None else min(days, self.ahead_days)
+        days = self._growing_days(days)
         if self.kept_days is None or not self.per_day:
             return days
         return min(days, max(self.kept_days - self.now / self.per_day, 0.0))
 
     def levels_off(self, days: float) -> bool:
         """Whether as much is removed as is added before this many days are over, so that the amount stays the same."""
-        within = days if self.ahead_days is None else min(days, self.ahead_days)
-        return self.kept_days is not None and self.stops_after(days) < within
+        return self.kept_days is not None and self.stops_after(days) < self._growing_days(days)
+
+    def fills_up(self, days: float) -> bool:
+        """Whether the server rejects what is added before this many days are over."""
+        is_full = self.room is not None and bool(self.per_day) and self.room < (self.per_day or 0.0) * days
+        return is_full and self.stops_after(days) == self._growing_days(days)
 
     @property
     def share(self) -> float | None:

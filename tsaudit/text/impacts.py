@@ -28,11 +28,9 @@ def reason(impact: Impact, days: float) -> str:
             together = f" by {listed(impact.tags, 3)} together" if len(impact.tags) > 1 else ""
             parts = [f"{_amount(impact, impact.now)}{together}{_in_all(impact)}", *_share(impact)]
             if _grows(impact, days):
-                most = _figure(impact, impact.after(days))
-                levels_off = impact.levels_off(days)
-                parts.append(
-                    f"levels off at {most}" if levels_off else f"{most} in {_in_days(impact.stops_after(days))}"
-                )
+                most, when = _figure(impact, impact.after(days)), _in_days(impact.stops_after(days))
+                full = ", where the server's limit is" if impact.fills_up(days) else ""
+                parts.append(f"levels off at {most}" if impact.levels_off(days) else f"{most} in {when}{full}")
             return ", ".join(parts)
 
 
@@ -66,7 +64,8 @@ def consequence(impact: Impact, days: float) -> str:
             if impact.levels_off(days):
                 return f"It levels off at about {_amount(impact, impact.after(days))}{_in_all(impact)}{memory}."
             when = _in_days(impact.stops_after(days))
-            return f"It grows to {_amount(impact, impact.after(days))}{_in_all(impact)} in {when}{memory}."
+            full = " Then the server's limit is reached, and more is rejected." if impact.fills_up(days) else ""
+            return f"It grows to {_amount(impact, impact.after(days))}{_in_all(impact)} in {when}{memory}.{full}"
 
 
 def _in_all(impact: Impact) -> str:

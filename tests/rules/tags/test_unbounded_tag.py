@@ -28,6 +28,7 @@ from tests.builders import (
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, table
 from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
+from tsaudit import costs
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import Diagnose
 from tsaudit.model.figures import AT_LEAST, Subject
@@ -52,6 +53,7 @@ from tsaudit.model.profile import (
 )
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.policy import LimitPolicy
+from tsaudit.rule import Case as RuleCase
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
 
 KINDS: Final[tuple[ValuesKind, ...]] = ("bounded", "churning", "unknown")
@@ -290,7 +292,7 @@ def test_what_is_left_after_the_fix(engine: str, rest: str) -> None:
 
 
 def test_ids_by_their_look_are_a_guess_until_it_is_known_how_many_come() -> None:
-    guess, pace = "; whether more come, 7 daily audits show.", "; about 300 come a day."
+    guess, pace = "; whether more come, 7 daily audits show.", "; about 310 come a day."
     for known, says in ((None, guess), (values_over_time("unknown", 3), pace), (values_over_time("churning"), ".")):
         (finding,) = run_rule(rule, a_profile(_watched(UUIDS[:64], known))).findings
         assert finding.message == f"Tag order_id has 1,001 values shaped like IDs (UUID){says}"
@@ -329,6 +331,40 @@ def test_values_since_the_listing_before_count_for_the_time_that_passed(since: t
     (finding,) = run_rule(rule, profile, timeline=Timeline(previous=earlier)).findings
     assert finding.impact is not None
     assert finding.impact.days_left == pytest.approx(days_left)
+
+
+@pytest.mark.parametrize(
+    ("newest", "usual", "per_day"),
+    [
+        (520, 840.0, 840.0),  # Saturday: two weekdays with 1,000 each came before.
+        (2_000, 840.0, 2_000.0),  # A leak that began yesterday.
+        (20, 840.0, 40.0),  # What a rollout has left.
+        (0, 840.0, 0.0),
+    ],
+)
+def test_a_day_off_does_not_hide_what_the_weekdays_bring(newest: int, usual: float, per_day: float) -> None:
+    server = ServerStatus({"max_values_per_tag": 3_001.0, "index_in_memory": 1.0})
+    now = _watched(UUIDS[:64], values_over_time("unknown", 4, new_values=newest, new_per_day=usual))
+    now = dataclasses.replace(now, tags=(dataclasses.replace(now.tags[0], turnover=PASSING),))
+    earlier = a_profile(now, day=DAY - timedelta(days=1), collected_at=NOW - timedelta(days=1))
+    profile = a_profile(now, engine="influxdb1", server=server)
+    case = RuleCase(rule, profile, Timeline(previous=earlier), LimitPolicy())
+    growth = costs.growth_of(case, now, now.tags)
+    assert growth == pytest.approx(per_day / 1_001)
+
+
+@pytest.mark.parametrize(("limit", "days"), [(5_000, 120), (20_000, 365)])
+def test_series_grow_no_further_than_the_server_accepts(limit: int, days: int) -> None:
+    """33 a day are 13,000 in a year, if there is room for them."""
+    tag = a_tag("client", 1_000, UUIDS[:64], turnover=PASSING)
+    measurement = a_measurement("wifi", 1_000, tags=(tag,), rows=a_count(10**6))
+    server = ServerStatus({"max_series_per_database": float(limit), "index_in_memory": 1.0})
+    (finding,) = run_rule(rule, a_profile(measurement, engine="influxdb1", server=server)).findings
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.SERIES
+    assert finding.impact.after(365) == pytest.approx(min(999 + 365 * 999 / 30, 999 + limit - 1_000))
+    assert finding.impact.stops_after(365) == pytest.approx(days, rel=0.01)
+    assert ("more is rejected" in finding.consequence) is (days < 365)
 
 
 def _runners(values: Sequence[int], per_day: int, kept: int | None, kind: ValuesKind = "unbounded") -> RuleResult:

@@ -417,6 +417,9 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
     toward = [costs.of_limit(case, tag.values.value, limit, per_day=per_day, levels_at=level)]
     if series is not None and series.currency is Currency.SERIES and series.whole is not None:
         toward += _toward_series(case, measurement, tag, series, series.whole)
+        most = series_limit(case, measurement)
+        if costs.is_enforced(case, most, series.whole) and not costs.is_owners(most):
+            series = replace(series, room=max(most.value - series.whole, 0.0))
     near = [one for one in toward if one.is_enforced is not False and costs.is_near(case, one, case.harm.limit_warning)]
     return min(near, key=lambda one: math.inf if one.days_left is None else one.days_left, default=series)
 
