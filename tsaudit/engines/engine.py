@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.finding import Impact
-    from tsaudit.model.profile import IdSequence, Index, Measurement, MisdatedRows, Profile, Tag
+    from tsaudit.model.profile import Database, IdSequence, Index, Measurement, MisdatedRows, Profile, Tag
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The format of an engine's name."""
@@ -364,6 +364,12 @@ class Engine:
             "In the writer, convert each number to a time with its own unit. The stored rows can be corrected: "
             f"multiply the time since 1970 of those in January 1970 by {found.factor:,}."
         )
+
+    def writes_again(self, profile: Profile, database: Database, measurement: str) -> bool:
+        """Whether a query that the database runs by itself may write points of the measurement several times; of any
+        measurement if it is empty.
+        """
+        return False
 
     def downsamplings(self, profile: Profile) -> Sequence[Downsampling]:
         """The queries that the server runs by itself, in the databases of the profile."""

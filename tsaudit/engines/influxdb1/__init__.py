@@ -11,7 +11,7 @@ from tsaudit.engines.engine import Downsampling, Failure, LocalServer, ServerLim
 from tsaudit.engines.influx import InfluxEngine
 
 if TYPE_CHECKING:
-    from tsaudit.model.profile import Profile
+    from tsaudit.model.profile import Database, Profile
 
 
 _CONFIGURATION: Final = "https://docs.influxdata.com/influxdb/v1/administration/config/"
@@ -72,6 +72,11 @@ class Influxdb1(InfluxEngine):
         "oldest": "whether to return the oldest row instead of the newest",
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",
     }
+
+    def writes_again(self, profile: Profile, database: Database, measurement: str) -> bool:
+        from tsaudit.engines.influxdb1 import continuous_queries
+
+        return continuous_queries.writes_again(profile, database, measurement)
 
     def downsamplings(self, profile: Profile) -> Sequence[Downsampling]:
         from tsaudit.engines.influxdb1 import continuous_queries

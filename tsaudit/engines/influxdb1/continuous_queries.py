@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.engines.engine import Downsampling
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import POLICY_SEPARATOR, Profile, StoredQuery
+from tsaudit.model.profile import POLICY_SEPARATOR, Database, Profile, StoredQuery
 
 _ENGINE: Final = "influxdb1"
 _NAME: Final = r'(?:"(?:[^"\\]|\\.)*"|\w+)'
@@ -23,6 +23,7 @@ _QUERY: Final = re.compile(
     re.DOTALL,
 )
 _EVERY: Final = re.compile(r"\b(?:RESAMPLE EVERY |time\()((?:\d+(?:ms|[smhdw]))+)")
+_RESAMPLE: Final = re.compile(r"\bRESAMPLE\b", re.IGNORECASE)
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 _Place = tuple[str, str, str]
@@ -43,6 +44,22 @@ def downsamplings(profile: Profile) -> Iterator[Downsampling]:
     for query in profile.stored_queries or ():
         if query.database in defaults and (found := _read(query, profile, defaults)):
             yield found
+
+
+def writes_again(profile: Profile, database: Database, measurement: str) -> bool:
+    """Whether a query with RESAMPLE, which writes its results several times, may write points of the measurement, or of
+    any if it is empty. One whose target is not known may write anywhere in its own database.
+    """
+    targets = {one.statement: one for one in downsamplings(profile)}
+    for query in profile.stored_queries or ():
+        if not _RESAMPLE.search(query.statement):
+            continue
+        known = targets.get(query.statement)
+        if known is None and query.database == database.server_name:
+            return True
+        if known and known.target == database.name and (not measurement or measurement in known.writes):
+            return True
+    return False
 
 
 def redirection(query: Downsampling, policy: str) -> str:

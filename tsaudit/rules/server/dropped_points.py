@@ -102,26 +102,12 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     yield from (_finding(case, known.get(name, Database("")), lost) for name, lost in losses.items())
     for database in case.profile.databases:
         kept, is_reported = _kept(case, status, database), database.name in losses
-        if kept is None or kept.overwritten <= _REPEATED * kept.accepted or _is_resampled(case, database, kept):
+        if kept is None or kept.overwritten <= _REPEATED * kept.accepted:
+            continue
+        if case.engine.writes_again(case.profile, database, kept.measurement):
             continue
         if kept.measurement or not is_reported:
             yield _overwritten(database, kept)
-
-
-def _is_resampled(case: Case, database: Database, kept: KeptPoints) -> bool:
-    """Whether a continuous query may write the points several times, as RESAMPLE lets it. One whose target is not known
-    may write anywhere in its own database.
-    """
-    targets = {one.statement: one for one in case.engine.downsamplings(case.profile)}
-    for query in case.profile.stored_queries or ():
-        if "RESAMPLE" not in query.statement.upper():
-            continue
-        target = targets.get(query.statement)
-        if target is None and query.database == database.server_name:
-            return True
-        if target and target.target == database.name and (not kept.measurement or kept.measurement in target.writes):
-            return True
-    return False
 
 
 def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | None:
