@@ -17,7 +17,7 @@ from tsaudit.harm import decided
 from tsaudit.model.facts import sources_of
 from tsaudit.model.finding import AuditResult, Basis, Finding, Outcome, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.profile import CONTRADICTED, Gap, Profile, TableKind, Tag, utc_now
+from tsaudit.model.profile import Gap, Profile, TableKind, Tag, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
@@ -245,7 +245,7 @@ def _based(case: Case, findings: Sequence[Finding]) -> Iterator[Finding]:
     counts_tags = bool(findings) and case.rule.family in _OF_TAGS and case.engine.infers_roles
     guessed = _guessed(case.profile) if counts_tags else frozenset[tuple[str, str]]()
     for finding in findings:
-        is_contradicted = finding.source is not None and CONTRADICTED in finding.source.scope
+        is_contradicted = finding.source is not None and bool(finding.source.contradicted_by)
         is_guessed = (finding.subject.database, finding.subject.measurement) in guessed
         if is_contradicted or (is_guessed and finding.basis is Basis.MEASURED):
             yield replace(finding, basis=Basis.INFERRED)

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit.config.settings import Harm
-from tsaudit.model.figures import CONTRADICTED
 from tsaudit.model.finding import Basis, Currency, Finding, Impact, Limit, RuleResult, Severity
 from tsaudit.text import impacts, many, number, percent, size
 
@@ -65,7 +64,7 @@ _NO_COST: Final = "it costs nothing that can be measured"
 
 
 def _doubt(finding: Finding) -> str:
-    if finding.source is not None and CONTRADICTED in finding.source.scope:
+    if finding.source is not None and finding.source.contradicted_by:
         return "another figure contradicts it"
     return "it rests on what was inferred, such as the role of a column"
 

@@ -168,7 +168,7 @@ def _stored_how(profile: Profile, measurement: Measurement) -> str:
     source = measurement.tag_sets.source
     exact = "exact" if source.how is How.EXACT else "at most this many, if the sampled series are like the others"
     how = f"{exact}, from the snapshot of {profile.day}, measured at {instant(source.as_of)}"
-    return f"{how}: {source.scope}" if source.scope else how
+    return f"{how}: {source.words}" if source.words else how
 
 
 def _live(measuring: Measuring, name: str, change: TagReduction, database: str | None, with_collisions: bool) -> Answer:
@@ -187,7 +187,7 @@ def _live(measuring: Measuring, name: str, change: TagReduction, database: str |
         else (None, _why(runner, "series_listing"))
     )
     if left and draft.partial_scan and draft.measurement.series:
-        how = f"sampled, live: {draft.measurement.series.source.scope}"
+        how = f"sampled, live: {draft.measurement.series.source.words}"
     elif left and (which := scope(runner, draft, "series_listing")):
         how += f": {which}"
     found, found_how = None, _ROWS_NOT_READ

@@ -110,7 +110,7 @@ def test_figures_of_a_big_table_say_how_they_were_had(big: Target) -> None:
     assert m.last_time == datetime(2026, 3, 31, 5, 59, 59, tzinfo=UTC)
     assert m.series is not None
     assert (m.series.value, m.series.source.how) == (100_000, How.SAMPLED)
-    assert m.series.source.scope.startswith("at least; according to the newest 100,000 rows from 2026-03-01")
+    assert m.series.source.words.startswith("at least; according to the newest 100,000 rows from 2026-03-01")
     assert {t.key: t.values.value for t in m.tags if t.values} == {"host": 50, "request_id": 100_000, "sensor_id": 20}
     assert m.tags[-1].role_reason == "whole numbers with the name of an ID, each 60,000 times on average"
     w = next(f for f in m.fields if f.key == "w")
@@ -330,7 +330,7 @@ def test_few_series_are_not_listed(postgresql: Postgresql) -> None:
     m = _only(profile)
     assert m.series is not None
     assert (m.series.value, m.series.source.how) == (1000, How.ESTIMATE)
-    assert m.series.source.scope.startswith(
+    assert m.series.source.words.startswith(
         "at most, the product of all tags' values; all rows, according to the engine's"
     )
     host = m.tags[0]

@@ -75,7 +75,7 @@ def test_series_that_no_listing_shows(engine: str) -> None:
     assert profile.databases[0].series.source.how is How.ESTIMATE
     # Nor does what was worked out of them claim to be exact.
     assert req.tags[0].values is not None
-    assert "contradicted by 3,005" in req.series.source.scope
+    assert "contradicted by 3,005" in req.series.source.words
 
 
 def test_rules_judge_nothing_on_inconsistent_figures() -> None:
@@ -295,12 +295,12 @@ def test_documents_have_a_line_for_each_pair() -> None:
 
 def test_only_the_figures_of_the_query_lose_their_exactness() -> None:
     one = a_measurement(tags=(a_tag("host"), a_tag("region", values=2)), rows=_count(7, "duckdb/null_counts.sql"))
-    changed = inexact(one, "duckdb/test.sql", "contradicted")
+    changed = inexact(one, "duckdb/test.sql", "3 rows")
     assert changed.rows == one.rows
     assert {tag.values.source.how for tag in changed.tags if tag.values} == {How.ESTIMATE}
     assert changed.series is not None
-    assert changed.series.source.scope == "contradicted"
-    assert inexact(one, "duckdb/other.sql", "contradicted") is one
+    assert changed.series.source.contradicted_by == "3 rows"
+    assert inexact(one, "duckdb/other.sql", "3 rows") is one
 
 
 def test_other_databases_are_left_alone() -> None:

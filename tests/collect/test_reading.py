@@ -106,7 +106,7 @@ def test_newest_part_of_the_window_stands_in_for_all_of_it(by_rows: Writer) -> N
     assert gaps["series_listing"].detail == f"{_SLOW}; only {PART} were listed"
     assert orders.series is not None
     assert (orders.series.value, orders.series.source.how) == (90, How.SAMPLED)
-    assert orders.series.source.scope == f"at least; {PART}"
+    assert orders.series.source.words == f"at least; {PART}"
     assert orders.series.is_lower_bound
     order_id, shop = orders.tags
     assert order_id.values is not None
@@ -209,7 +209,7 @@ def test_values_of_each_tag_are_listed_where_the_series_cannot_be(influxd: Influ
     assert orders.tags[1].sample == ("s0", "s1", "s2")
     assert "SHOW TAG VALUES" in orders.statements["tag_values"]
     assert orders.series is not None
-    assert (orders.series.value, orders.series.source.scope) == (1500, "at least; each value of order_id has one")
+    assert (orders.series.value, orders.series.source.words) == (1500, "at least; each value of order_id has one")
     assert orders.rows is not None
     assert orders.rows.source.how is How.ESTIMATE
     assert orders.rows.value == 1500

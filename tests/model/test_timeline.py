@@ -105,7 +105,7 @@ def test_lower_bounds_are_no_figures_of_a_day() -> None:
         measurement = a_measurement()
         (tag,) = measurement.tags
         for name in measured:
-            part = Count(3, a_source(How.SAMPLED, scope="at least; a part"))
+            part = Count(3, a_source(How.SAMPLED, scope="a part", is_at_least=True))
             if name == "series":
                 measurement = replace(measurement, series=part)
             else:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import DAY, NOW, a_count, a_ratio, a_source
-from tsaudit.model.profile import AT_LEAST, Count, How, Ratio
+from tsaudit.model.profile import Count, How, Ratio
 from tsaudit.text import NOT_KNOWN, count, figure, rows_of, values_of
 
 
@@ -52,7 +52,7 @@ def test_figure_with_a_scope_names_it() -> None:
         (a_count(71_234), ("71,234", "71,234 values", "71,234 rows")),
         (a_count(71_234, How.ESTIMATE), ("71,200 (estimate)", "about 71,200 values", "about 71,200 rows")),
         (
-            Count(71_234, a_source(How.SAMPLED, scope=f"{AT_LEAST} 71,234")),
+            Count(71_234, a_source(How.SAMPLED, is_at_least=True)),
             ("71,234 (sampled)", "at least 71,234 values", "at least 71,234 rows"),
         ),
     ],

@@ -175,7 +175,7 @@ def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
         "day": one.result.day.isoformat(),
         "evidence": [{"label": e.label, "value": e.value} for e in item.finding.evidence],
         "samples": list(shown(item.finding.samples, full=full_values, most=_SAMPLES)),
-        "measured": source and {"how": str(source.how), "scope": source.scope, "query": source.query},
+        "measured": source and {"how": str(source.how), "scope": source.words, "query": source.query},
         "statements": dict(statements(item, one.profile, full=full_values)),
         "incident": item.incident and as_dict(item.incident),
         "plan": steps and to_plain(steps),
@@ -252,7 +252,7 @@ def _measured(one: Shown) -> Iterator[str]:
     finding = one.item.finding
     source, limit = finding.source, finding.limit
     if source is not None:
-        scope = f": {source.scope}" if source.scope else ""
+        scope = f": {source.words}" if source.words else ""
         yield f"{source.how}{scope}; measured {instant(source.as_of)} by {source.query}"
     if limit is not None:
         value = quantity(limit.value, limit.unit)

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from tsaudit.collect.query_runner import in_order
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import CONTRADICTED, Count, Database, Gap, How, Measurement, Profile, Reason, Source
+from tsaudit.model.profile import Count, Database, Gap, How, Measurement, Profile, Reason, Source
 from tsaudit.text import many, span
 
 
@@ -304,18 +304,20 @@ def cross_checked(profile: Profile, queried: frozenset[str] | None = None) -> Pr
     )
 
 
-def inexact(value: T, query: str, words: str) -> T:
-    """The dataclass, with all exact figures of the query turned into estimates, at any depth. `words`: the reason."""
+def inexact(value: T, query: str, other: str) -> T:
+    """The dataclass, with all exact figures of the query turned into estimates, at any depth. `other`: the figure that
+    contradicts them.
+    """
     if isinstance(value, Source):
         if value.query != query or value.how is not How.EXACT:
             return value
-        return dataclasses.replace(value, how=How.ESTIMATE, scope="; ".join(filter(None, (words, value.scope))))
+        return dataclasses.replace(value, how=How.ESTIMATE, contradicted_by=other)
     if isinstance(value, tuple):
-        changed: Any = tuple(inexact(item, query, words) for item in value)
+        changed: Any = tuple(inexact(item, query, other) for item in value)
         return changed if any(new is not old for new, old in zip(changed, value, strict=True)) else value
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
-    new = {f.name: inexact(getattr(value, f.name), query, words) for f in dataclasses.fields(value)}
+    new = {f.name: inexact(getattr(value, f.name), query, other) for f in dataclasses.fields(value)}
     new = {name: item for name, item in new.items() if item is not getattr(value, name)}
     return dataclasses.replace(value, **new) if new else value
 
@@ -324,8 +326,8 @@ def marked(subject: T, found: Iterable[CrossCheck]) -> T:
     """The subject, with each contradicted figure turned into an estimate that names the contradicting figure."""
     for one in found:
         first, second = one.first, one.second
-        subject = inexact(subject, first.query, f"{CONTRADICTED} {second}")
-        subject = inexact(subject, second.query, f"{CONTRADICTED} {first}")
+        subject = inexact(subject, first.query, str(second))
+        subject = inexact(subject, second.query, str(first))
     return subject
 
 

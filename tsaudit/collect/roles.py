@@ -469,9 +469,9 @@ def note_unopened_labels(runner: QueryRunner, draft: Draft) -> Draft:
         runner.gap("series_listing", Reason.UNSUPPORTED, _detail(draft, column, labels), draft.database, draft.name)
     if not found:
         return draft
-    words = f"at least: label sets in {', '.join(found)} were not split into tags"
+    words = f"label sets in {', '.join(found)} were not split into tags"
     scope = "; ".join(filter(None, (words, draft.measurement.series.source.scope)))
-    source = dataclasses.replace(draft.measurement.series.source, how=How.ESTIMATE, scope=scope)
+    source = dataclasses.replace(draft.measurement.series.source, how=How.ESTIMATE, scope=scope, is_at_least=True)
     series = dataclasses.replace(draft.measurement.series, source=source)
     return dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, series=series))
 

@@ -18,7 +18,7 @@ from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.reading import shorter
 from tsaudit.engines.connection import FactError
 from tsaudit.model.facts import OfSeriesListing
-from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
+from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 from tsaudit.text import many, span
 
 SERIES_KEPT: Final = 64
@@ -199,7 +199,7 @@ def _of_each_tag(runner: QueryRunner, draft: Draft, listing: _Listing, is_comple
 
 
 def _at_least(runner: QueryRunner, words: str) -> Source:
-    return runner.source("series_listing", How.SAMPLED, f"{AT_LEAST}; {words}")
+    return replace(runner.source("series_listing", How.SAMPLED, words), is_at_least=True)
 
 
 def _leave_gap(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListing], instead: str) -> None:
@@ -226,14 +226,14 @@ def _source(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListing]
     source = runner.source(fact, scope=scope(runner, draft, fact), database=draft.database, measurement=draft.name)
     if draft.is_too_big and (scan := draft.partial_scan):
         read = scan.words(answer.given.partial_scan.rows if answer.given.partial_scan else _rows_listed(runner))
-        words = f"{AT_LEAST}; according to {read} {interval(runner, draft, fact)}"
-        source = replace(source, how=How.SAMPLED, scope=words)
+        words = f"according to {read} {interval(runner, draft, fact)}"
+        source = replace(source, how=How.SAMPLED, scope=words, is_at_least=True)
         cause = f"only {read} were listed: {reading.too_many(runner, scan.rows_all)}"
         fix = reading.to_read_all(scan.rows_all)
         runner.gap(fact, Reason.OVER_BUDGET, cause, draft.database, draft.name, fix=fix)
     elif answer.failed:
         part = f"rows from {span(answer.given.start, answer.given.end)}"
-        source = replace(source, how=How.SAMPLED, scope=f"{AT_LEAST}; {part}")
+        source = replace(source, how=How.SAMPLED, scope=part, is_at_least=True)
         _leave_gap(runner, draft, answer, f"only {part} were listed")
     if reason := runner.at_most(fact, draft.database, draft.name):
         source = replace(source, how=How.ESTIMATE, scope=f"at most: {reason}")

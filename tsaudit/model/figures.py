@@ -45,10 +45,6 @@ SAMPLE_SIZE: Final = 64
 """Maximum number of distinct values of a column that a profile stores."""
 TEXT_KEPT: Final = 256
 """Maximum length of a sampled value of a field, in characters."""
-CONTRADICTED: Final = "contradicted by"
-"""Prefix of the scope of a figure that another one contradicts: no warning is based on such a figure."""
-AT_LEAST: Final = "at least"
-"""Prefix of the scope of a lower bound: days with a lower bound are not compared with other days."""
 Forever = Literal["forever"]
 FOREVER: Final[Forever] = "forever"
 """The duration of a retention that never deletes data."""
@@ -75,6 +71,16 @@ class Source:
     """When it was measured; older than the profile if the figure was reused."""
     scope: str = ""
     """The part of the data that the figure covers, in words; empty for all of it."""
+    is_at_least: bool = False
+    """Whether the true figure may be higher. Days with a lower bound are not compared with other days."""
+    contradicted_by: str = ""
+    """Another figure that contradicts this one, in words; empty if none does. No warning is based on such a figure."""
+
+    @property
+    def words(self) -> str:
+        """The scope, after what else limits the figure: `at least; rows of 64 series`; empty if nothing does."""
+        contradicted = f"contradicted by {self.contradicted_by}" if self.contradicted_by else ""
+        return "; ".join(filter(None, (contradicted, "at least" if self.is_at_least else "", self.scope)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,7 @@ class Count:
     @property
     def is_lower_bound(self) -> bool:
         """Whether the true number may be higher, because only a part was counted."""
-        return self.source.scope.startswith(AT_LEAST)
+        return self.source.is_at_least
 
 
 def how_summed(counts: Sequence[Count]) -> tuple[How, float | None]:

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
 
-from tsaudit.model.figures import AT_LEAST as AT_LEAST
 from tsaudit.model.figures import CLASSIFIED as CLASSIFIED
-from tsaudit.model.figures import CONTRADICTED as CONTRADICTED
 from tsaudit.model.figures import FOREVER as FOREVER
 from tsaudit.model.figures import POLICY_SEPARATOR as POLICY_SEPARATOR
 from tsaudit.model.figures import READ_BY_TIME as READ_BY_TIME

@@ -348,7 +348,7 @@ def effect_of(engine: str, measurement: Measurement, changes: Iterable[Change]) 
         return Effect()
     now, tag_sets = measurement.series.value if measurement.series else None, measurement.tag_sets
     after, exact = _series_left(tag_sets, gone)
-    scope = tag_sets.source.scope if tag_sets and tag_sets.source.how is How.SAMPLED else ""
+    scope = tag_sets.source.words if tag_sets and tag_sets.source.how is How.SAMPLED else ""
     if tag_sets is not None and scope:
         # A part of the rows has fewer series than all rows, both before and after the changes.
         now = tag_sets.series

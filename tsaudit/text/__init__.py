@@ -339,7 +339,7 @@ def figure(value: Count | Ratio | None, audited: date, usual_scope: str = "") ->
         return FigureText(NOT_KNOWN, NOT_MEASURED, measured=False)
     write = percent if isinstance(value, Ratio) else number
     text, source, notes = write(value.value), value.source, []
-    scope = source.scope
+    scope = source.words
     if usual_scope:
         scope = "" if scope == usual_scope else scope.replace(usual_scope, "rows")
     if source.how is How.ESTIMATE:

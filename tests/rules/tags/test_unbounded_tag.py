@@ -31,7 +31,7 @@ from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
 from tsaudit import costs
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import Diagnose
-from tsaudit.model.figures import AT_LEAST, Subject
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Jump, Outcome, RuleResult, Severity
 from tsaudit.model.profile import (
     FOREVER,
@@ -158,8 +158,8 @@ def test_rows_of_which_there_may_be_any_number_more_show_nothing() -> None:
     """1,077 rows of which an index says nothing: each of the 600 values may be written hundreds of times a day."""
     words = tuple(f"name{i}x" for i in range(64))
     known = a_count(1_077, How.SAMPLED)
-    for scope, outcome in (("", Outcome.FAIL), (f"{AT_LEAST}; rows of 64 series", Outcome.PASS)):
-        rows = dataclasses.replace(known, source=dataclasses.replace(known.source, scope=scope))
+    for is_at_least, outcome in ((False, Outcome.FAIL), (True, Outcome.PASS)):
+        rows = dataclasses.replace(known, source=dataclasses.replace(known.source, is_at_least=is_at_least))
         measurement = dataclasses.replace(_measurement(600, words), rows=rows)
         assert run_rule(rule, a_profile(measurement)).outcome is outcome
 

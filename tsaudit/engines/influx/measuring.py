@@ -22,7 +22,6 @@ from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, scaled_error, slice_of, with_row_count
 from tsaudit.model.facts import OfDatabase, OfRowCount, OfRowSample
 from tsaudit.model.profile import (
-    AT_LEAST,
     POLICY_SEPARATOR,
     Count,
     Database,
@@ -359,8 +358,10 @@ class InfluxMeasuring(Measuring):
         if not read:
             rows, seen = sum(counts), draft.sample.num_rows if draft.sample else 0
             # Where each row has fields of its own, the fullest one is in few of them.
-            how, least = (How.EXACT, "") if rows >= seen else (How.SAMPLED, f"{AT_LEAST}; ")
-            return Count(max(rows, seen), self.runner.source(fact, how, f"{least}rows {window}"))
+            source = self.runner.source(fact, scope=f"rows {window}")
+            if rows < seen:
+                source = replace(source, how=How.SAMPLED, is_at_least=True)
+            return Count(max(rows, seen), source)
         series = draft.measurement.series
         if series is None:
             detail = "rows cannot be scaled up from a few series: the number of all series is not known"
@@ -373,7 +374,7 @@ class InfluxMeasuring(Measuring):
         text = f"scaled up from {read} {of_what}, an even sample of {of_all.value:,}; rows {window}"
         source = self.runner.source(fact, How.ESTIMATE, text)
         if of_all.is_lower_bound:
-            source = self.runner.source(fact, How.SAMPLED, f"{AT_LEAST}; {text}")
+            source = replace(source, how=How.SAMPLED, is_at_least=True)
         return Count(round(mean * of_all.value), source, scaled_error(series, counts, read))
 
     def _to_audit(self, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:

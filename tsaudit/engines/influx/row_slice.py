@@ -25,7 +25,7 @@ from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, turnover
 from tsaudit.collect.series import SERIES_KEPT
 from tsaudit.model.facts import OfRowCount, OfRowSlice
-from tsaudit.model.profile import AT_LEAST, Contribution, Count, How, Role, Source, Tag, TagSets, Window
+from tsaudit.model.profile import Contribution, Count, How, Role, Source, Tag, TagSets, Window
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:
@@ -399,8 +399,7 @@ def _bound(draft: Draft, rows: Count) -> Count:
     """At least how many rows there are: those read, or what the sample shows for certain."""
     read = draft.sample.num_rows if draft.sample else 0
     sure = 0 if rows.standard_error is None else round(rows.value - _ERRORS * rows.standard_error)
-    scope = rows.source.scope if rows.is_lower_bound else f"{AT_LEAST}; {rows.source.scope}"
-    return Count(max(read, sure), replace(rows.source, how=How.SAMPLED, scope=scope))
+    return Count(max(read, sure), replace(rows.source, how=How.SAMPLED, is_at_least=True))
 
 
 def _window(runner: QueryRunner, draft: Draft) -> str:

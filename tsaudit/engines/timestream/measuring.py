@@ -309,7 +309,7 @@ def _with_estimated_values(runner: QueryRunner, draft: Draft, approximate: Mappi
     tags, series = tuple(described(tag) for tag in draft.tags), draft.measurement.series
     if own := _tag_with_own_values(draft, approximate):
         at_least = max((tag.values.value for tag in tags if tag.values), default=0)
-        bound = replace(source, scope=f"at least, according to the values of {own}; {source.scope}")
+        bound = replace(source, scope=f"according to the values of {own}; {source.scope}", is_at_least=True)
         series = Count(at_least, bound)
     return replace(draft, measurement=replace(draft.measurement, tags=tags, series=series))
 
