@@ -23,7 +23,7 @@ from tsaudit.collect import collect, rows
 from tsaudit.collect.draft import Draft, ReadRows, epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
-from tsaudit.engines.influx.measuring import InfluxMeasuring, _joined
+from tsaudit.engines.influx.measuring import InfluxMeasuring
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Count, How, Reason, TableStatus, Window
 
@@ -53,10 +53,11 @@ def test_instant(value: Any, kind: TimeKind | None, expected: datetime | None) -
 def test_batches_disagree_on_types() -> None:
     time = pa.array([NOW], pa.timestamp("ns", "UTC"))
     parts: list[Any] = [[1], [2.5], [None], ["x"]]
-    numbers = _joined([pa.table([time, pa.array(p)], names=["time", "v"]) for p in parts[:3]])
-    assert numbers.column("v").to_pylist() == [1.0, 2.5, None]
-    mixed = _joined([pa.table([time, pa.array(p)], names=["time", "v"]) for p in parts])
-    assert mixed.column("v").to_pylist() == ["1", "2.5", None, "x"]
+    batches = [pa.record_batch([time, pa.array(p)], names=["time", "v"]) for p in parts]
+    assert ReadRows.of(batches[:3]).column("v").values.to_pylist() == [1.0, 2.5, None]
+    mixed = ReadRows.of(batches)
+    assert mixed.column("v").values.to_pylist() == ["1", "2.5", None, "x"]
+    assert mixed.column("time").type == time.type
 
 
 class Silent:

@@ -222,9 +222,19 @@ class ReadRows:
         self._times: dict[tuple[str, TimeKind], ReadColumn] = {}
 
     @classmethod
-    def of(cls, batches: Sequence[pa.RecordBatch]) -> ReadRows:
-        """The rows of these batches, of which there is at least one."""
-        return cls(pa.Table.from_batches(batches))
+    def of(cls, batches: Sequence[pa.RecordBatch], names: Sequence[str] = ()) -> ReadRows:
+        """The rows of these batches. Where columns have types that do not go together, all values become strings.
+        `names`: those of the columns, if other than in the batches.
+        """
+        tables = [pa.Table.from_batches([batch]) for batch in batches]
+        tables = [table.rename_columns(names) for table in tables] if names else tables
+        if not tables:
+            return cls(pa.table({name: pa.nulls(0) for name in names}))
+        try:
+            return cls(pa.concat_tables(tables, promote_options="permissive"))
+        except pa.ArrowTypeError:
+            texts = ([c if pa.types.is_timestamp(c.type) else as_text(c) for c in table.columns] for table in tables)
+            return cls(pa.concat_tables([pa.table(columns, names=tables[0].column_names) for columns in texts]))
 
     def column(self, name: str) -> ReadColumn:
         """One column."""

@@ -258,3 +258,27 @@ def test_an_older_part_that_was_loaded_twice_in_servers_without_a_hash_of_values
         (finding,) = run_rule(rule, collected(target)).findings
         assert finding.severity is Severity.WARNING
         assert finding.message.startswith("about 2% of the ")
+
+
+_SOLD = """WITH RECURSIVE numbers (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i < {rows})
+  INSERT INTO sales SELECT datetime('{day:%Y-%m-%d}', '-' || i || ' minutes'), 700000 + i, i % 97 / 7.0,
+  CASE WHEN i < 30000 THEN i % 5 END FROM numbers"""
+
+
+def test_an_older_part_without_values_in_a_column_that_later_rows_fill(tmp_path: Path) -> None:
+    """SQLite has no type of a column without values."""
+    target = file_with(
+        "sqlite",
+        tmp_path / "sales.sqlite",
+        "CREATE TABLE sales (sold TIMESTAMP, ticket_no BIGINT, amount DOUBLE, discount SMALLINT)",
+        "CREATE INDEX by_time ON sales (sold)",
+        _SOLD.format(rows=60_000, day=NOW),
+        "INSERT INTO sales SELECT * FROM sales WHERE ticket_no BETWEEN 740000 AND 750000",
+        budget=Budget(max_scan_rows=50_000),
+    )
+    profile = collected(target)
+    assert profile.gaps == ()
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.severity is Severity.WARNING
+    assert finding.source is not None
+    assert " rows at 8 places until " in finding.source.scope

@@ -13,7 +13,7 @@ from tsaudit.analysis.columns.time_columns import misdating_factor
 from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
 from tsaudit.collect.catalog_facts import rows_of
 from tsaudit.collect.counts import scaled_up
-from tsaudit.collect.draft import Draft, ReadRows, as_text
+from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.query_runner import QueryRunner, Unanswered, keeping
 from tsaudit.collect.reading import EARLIEST, EARLY, LATEST, fewer, is_early, sampled, shorter, with_misdated
@@ -286,8 +286,8 @@ class InfluxMeasuring(Measuring):
             draft = replace(draft, sampled_series=len(series), sample_limit=limit)
             return True, draft.sent("row_sample", answer.statement)
         names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
-        sample = _joined([pa.Table.from_batches([batch]).rename_columns(names) for batch in batches])
-        times = sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
+        sample = ReadRows.of(batches, names)
+        times = sample.column("time").values.cast(pa.timestamp("us", "UTC"), safe=False)
         ends = pc.min_max(times).as_py()
         known = replace(
             draft.measurement,
@@ -296,9 +296,7 @@ class InfluxMeasuring(Measuring):
             statements={**draft.measurement.statements, "row_sample": answer.statement},
         )
         sampled_series = len(series)
-        return True, replace(
-            draft, measurement=known, sample=ReadRows(sample), sampled_series=sampled_series, sample_limit=limit
-        )
+        return True, replace(draft, measurement=known, sample=sample, sampled_series=sampled_series, sample_limit=limit)
 
     def _read_last_day(self, draft: Draft) -> Draft:
         """The draft with the newest rows of all series, from the window's last day: if most series have stopped, those
@@ -513,18 +511,6 @@ def _was_written(draft: Draft) -> bool:
     """Whether the previous audit saw rows in its window. If all have stopped since, a wrong clock may be the cause."""
     before = draft.previous
     return before is not None and before.own_window is None and before.rows is not None and before.rows.value > 0
-
-
-def _joined(tables: list[pa.Table]) -> pa.Table:
-    """One table from batches whose columns may have different types; incompatible types become strings."""
-    import pyarrow as pa
-
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowTypeError:
-        names = tables[0].column_names
-        texts = [pa.table([t.column(0), *(as_text(c) for c in t.columns[1:])], names=names) for t in tables]
-        return pa.concat_tables(texts)
 
 
 def _per_series(draft: Draft) -> list[int]:
