@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from tsaudit.analysis.codes import Codes, distinct
 from tsaudit.analysis.columns import columns as column_types
@@ -23,8 +22,8 @@ from tsaudit.analysis.columns.columns import BEGINS, DUE, ENDS, OTHER, names_id,
 from tsaudit.analysis.rows.over_time import spacing
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.collect.draft import Draft, ReadRows
-from tsaudit.collect.query_runner import QueryRunner, Unanswered
-from tsaudit.collect.reading import LATEST, finds_ranges, sampled
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.reading import LATEST, finds_ranges, more_rows, sampled
 from tsaudit.model.profile import Count, How, RowsAhead, Window, utc_now
 from tsaudit.text.table_roles import NOT_EVALUATED
 
@@ -138,13 +137,14 @@ def find_ahead(runner: QueryRunner, draft: Draft) -> Draft:
     """
     if draft.time is None or draft.sample is None or not _may_be_ahead(runner, draft):
         return draft
-    names, batches = list(_sources(draft)), list[pa.RecordBatch]()
+    names = list(_sources(draft))
     if not names:
         return draft
-    given = sampled(draft, Window(runner.window.end, LATEST), [draft.time.name, *names], runner.rows_each)
-    if isinstance(runner.try_query("row_sample", batches.append, given), Unanswered) or not batches:
+    window = Window(runner.window.end, LATEST)
+    later = more_rows(runner, draft, sampled(draft, window, [draft.time.name, *names], runner.rows_each))
+    if later is None:
         return draft
-    later, now = ReadRows.of(batches), utc_now()
+    now = utc_now()
     found = [one for name in names if (one := _of_column(runner, draft, later, name, now))]
     # A gateway has fewer values than the devices behind it, and both are ahead.
     best = min(found, key=lambda one: (one.values, -one.others), default=None)

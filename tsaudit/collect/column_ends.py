@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from tsaudit.analysis.rows.over_time import Mask
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL
-from tsaudit.collect.draft import Draft, ReadColumn, as_text, epoch_us
-from tsaudit.collect.query_runner import QueryRunner, Unanswered
-from tsaudit.collect.reading import EARLIEST, finds_ranges, sampled
+from tsaudit.collect.draft import Draft, ReadColumn
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.reading import EARLIEST, finds_ranges, more_rows, sampled
 from tsaudit.collect.row_figures import ROWS_BEFORE, begins, ended, numbers_of
 from tsaudit.model.profile import Field, FieldEnd, PartOfRows, Role, Window
 
@@ -47,6 +46,13 @@ class _Rows:
     has: Mapping[str, Mask]
     tags: Mapping[str, ReadColumn]
     _known: dict[tuple[str, str], dict[str, _Part]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, draft: Draft, keys: Iterable[str], tags: Iterable[str], some: Mask) -> _Rows:
+        """Some of the rows read, all of which have times."""
+        at = draft.read_times()[1].where(some).values.to_numpy()
+        has = {key: draft.read(Role.FIELD, key).known[some] for key in keys}
+        return cls(at, has, {tag: draft.read(Role.TAG, tag).where(some) for tag in tags})
 
     def parts(self, tag: str, key: str) -> dict[str, _Part]:
         """By value of the tag, those that some of the rows have."""
@@ -99,26 +105,15 @@ def _rows_until(
     # Where fields are stored separately, rows without any of those asked for are not found.
     needed = _covering(draft) if runner.engine.has_series_index and not filled else ()
     keys = list(dict.fromkeys((*keys, *needed)))
-    names = dict(zip((tag.key for tag in draft.tags), draft.about(window)["tags"], strict=True))
-    wanted = [names[tag] for tag in tags]
+    wanted = [name for name in draft.about(window)["tags"] if name in tags]
     series = draft.some_series[: draft.sampled_series]
     query = sampled(draft, Window(window.start, until), [draft.time.name, *keys, *wanted], limit, series=series)
     query = replace(query, fields=keys, tags=wanted, filled=keys[0] if filled else None)
-    batches: list[pa.RecordBatch] = []
-    if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered):
+    read = more_rows(runner, draft, query)
+    if read is None:
         return None
-    parts = [[batch.column(i) for batch in batches] for i in range(len(query.columns))]
-    times = ReadColumn(epoch_us(pa.chunked_array(parts[0] or [pa.array([], pa.int64())]), draft.time.kind))
-    # Their values may be of any type, and are not needed.
-    known = (pa.chunked_array([one.is_valid() for one in some], pa.bool_()) for some in parts[1 : len(keys) + 1])
-    has = {key: column.to_numpy()[times.known] for key, column in zip(keys, known, strict=True)}
-    texts = (ReadColumn(_texts(some)).where(times.known) for some in parts[len(keys) + 1 :])
-    return _Rows(times.where(times.known).values.to_numpy(), has, dict(zip(tags, texts, strict=True)))
-
-
-def _texts(parts: Sequence[pa.Array]) -> pa.ChunkedArray:
-    """The values as strings, whatever their types, of which each part may have another."""
-    return pa.chunked_array([one for part in parts for one in as_text(pa.chunked_array([part])).chunks], pa.string())
+    older = replace(draft, sample=read)
+    return _Rows.of(older, keys, tags, older.read_times()[1].known)
 
 
 def _covering(draft: Draft) -> Iterator[str]:
@@ -252,11 +247,10 @@ def ends_of_parts(runner: QueryRunner, draft: Draft, fields: list[Field]) -> lis
 def _of_last_day(draft: Draft, keys: Sequence[str]) -> _Rows:
     """The rows read of the last day, with those of the fields that a part of them has."""
     at = draft.read_times()[1].values.to_numpy()
-    is_late = at > at.max() - _DAY // _US
-    has = {key: draft.read(Role.FIELD, key).known[is_late] for key in keys}
-    some = sorted((key for key in has if has[key].any() and not has[key].all()), key=lambda key: (-has[key].sum(), key))
-    tags = {tag.key: draft.read(Role.TAG, tag.key).where(is_late) for tag in draft.tags}
-    return _Rows(at[is_late], {key: has[key] for key in some[:_MOST_COLUMNS]}, tags)
+    late = _Rows.of(draft, keys, [tag.key for tag in draft.tags], at > at.max() - _DAY // _US)
+    some = (key for key, has in late.has.items() if has.any() and not has.all())
+    most = sorted(some, key=lambda key: (-late.has[key].sum(), key))[:_MOST_COLUMNS]
+    return replace(late, has={key: late.has[key] for key in most})
 
 
 def _empty_parts(late: _Rows, key: str) -> Iterator[tuple[str, dict[str, int]]]:

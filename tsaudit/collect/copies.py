@@ -15,9 +15,9 @@ from tsaudit.analysis.codes import combined
 from tsaudit.analysis.columns.columns import Column, is_integer, is_load_stamp, may_be_text, names_id
 from tsaudit.analysis.rows.duplicates import begins_late, copied_rows, identifying, place_of
 from tsaudit.analysis.shapes.shapes import redact_unless_name
-from tsaudit.collect.draft import Draft, ReadColumn, ReadRows
-from tsaudit.collect.query_runner import QueryRunner, Unanswered
-from tsaudit.collect.reading import EARLIEST, finds_ranges, sampled
+from tsaudit.collect.draft import Draft, ReadColumn
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.reading import EARLIEST, finds_ranges, more_rows, sampled
 from tsaudit.collect.roles import read_extents
 from tsaudit.collect.row_figures import numbers_of, texts_of
 from tsaudit.model.facts import OfRowSample
@@ -57,14 +57,10 @@ def find_copies(runner: QueryRunner, draft: Draft, source: Source) -> Copies | N
     found = _copies(draft, source)
     if found is None or found.in_bulk or draft.is_of_pages or draft.time is None or _are_kept_apart(draft, found):
         return found
-    batches: list[pa.RecordBatch] = []
     queries, which = _of_all_rows(runner, draft, found)
-    for query in queries:
-        if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered):
-            return found
-    if not any(batch.num_rows for batch in batches):
+    read = more_rows(runner, draft, *queries) if queries else None
+    if read is None or not read.num_rows:
         return found
-    read = ReadRows.of(batches)
     how = How.ESTIMATE if queries[0].hashed else How.SAMPLED
     of_all = _copies(
         replace(draft, sample=read), runner.source("row_sample", how, f"{many(read.num_rows, 'row')} {which}")

@@ -14,7 +14,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import Codes
@@ -23,8 +22,8 @@ from tsaudit.analysis.rows.over_time import Mask
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.collect.draft import Draft, ReadRows
-from tsaudit.collect.query_runner import QueryRunner, Unanswered
-from tsaudit.collect.reading import EARLIEST, sampled
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.reading import EARLIEST, more_rows, sampled
 from tsaudit.model.figures import READ_BY_TIME
 from tsaudit.model.profile import ExcessRows, How, Measurement, TableKind
 from tsaudit.text import many
@@ -255,7 +254,4 @@ def _even_rows(runner: QueryRunner, draft: Draft) -> ReadRows | None:
     else:
         part = replace(draft.partial_scan, newest=False, rows=inside.value)
         query = replace(query, limit=2 * draft.sample_limit, partial_scan=part.of(draft.sample_limit))
-    batches: list[pa.RecordBatch] = []
-    if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered) or not batches:
-        return None
-    return ReadRows.of(batches)
+    return more_rows(runner, draft, query)

@@ -38,7 +38,7 @@ from tsaudit.model.facts import (
     TablePart,
 )
 from tsaudit.model.figures import with_zone
-from tsaudit.model.profile import Count, How, MisdatedRows, Ratio, Reason, Source, Window, utc_now
+from tsaudit.model.profile import Count, How, MisdatedRows, Ratio, Reason, Role, Source, Window, utc_now
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import instant, many, number, percent, span
 
@@ -86,15 +86,13 @@ def fewer_and_shorter(given: OfRowSample) -> Iterator[OfRowSample]:
     yield from parts[1::2]
 
 
-def times_of(runner: QueryRunner, given: OfRowSample, *, leave_gap: bool = True) -> list[object] | None:
-    """The values of the only column of some rows; None if they could not be read, which leaves a gap if `leave_gap`."""
+def times_of(runner: QueryRunner, given: OfRowSample) -> list[object] | None:
+    """The values of the only column of some rows; None if a gap was left."""
     values: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         values.extend(batch.column(0).to_pylist())
 
-    if not leave_gap:
-        return None if isinstance(runner.try_query("row_sample", consume, given), Unanswered) else values
     return None if runner.query("row_sample", consume, given) is None else values
 
 
@@ -151,6 +149,28 @@ def sample_of(runner: QueryRunner, draft: Draft, limit: int) -> OfRowSample:
     window = replace(window, start=draft.sampled_since or window.start)
     part = draft.partial_scan.of(limit) if draft.partial_scan else None
     return sampled(draft, window, [c.name for c in draft.columns], limit, part)
+
+
+def names_of(draft: Draft, given: OfRowSample) -> Sequence[str]:
+    """The names by which `Draft.read` finds the columns of these rows."""
+    if not draft.is_indexed:
+        return given.columns
+    return ["time", *(f"{Role.FIELD} {key}" for key in given.fields), *(f"{Role.TAG} {key}" for key in given.tags)]
+
+
+def more_rows(runner: QueryRunner, draft: Draft, *queries: OfRowSample, needed_for: str = "") -> ReadRows | None:
+    """All rows of these queries, in addition to those read; None if one was not answered. As they only add to what is
+    known, that leaves no gap, unless they are `needed_for` a fact.
+    """
+    batches: list[pa.RecordBatch] = []
+    for query in queries:
+        answer = runner.try_query("row_sample", batches.append, query)
+        if isinstance(answer, Unanswered):
+            if needed_for:
+                cause = f"rows from all parts of the table were not read: {answer.cause}"
+                runner.gap(needed_for, answer.reason, cause, draft.database, draft.name, fix=answer.fix)
+            return None
+    return ReadRows.of(batches, names_of(draft, queries[0]))
 
 
 LISTED_ROWS: Final = 100_000
@@ -471,10 +491,10 @@ def _may_be_early(runner: QueryRunner, draft: Draft) -> bool:
 
 
 def _has_others(runner: QueryRunner, draft: Draft) -> bool:
-    """Whether there are rows from after 1970 on, before the window."""
+    """Whether there are rows from after 1970 on, before the window; also True if that could not be read."""
     assert draft.time is not None
-    window = Window(EARLY.end, runner.window.start)
-    return times_of(runner, sampled(draft, window, [draft.time.name], 1), leave_gap=False) != []
+    read = more_rows(runner, draft, sampled(draft, Window(EARLY.end, runner.window.start), [draft.time.name], 1))
+    return read is None or read.num_rows > 0
 
 
 def counted_within(runner: QueryRunner, draft: Draft, window: Window) -> tuple[Count, datetime, datetime] | None:

@@ -20,8 +20,8 @@ from tsaudit.analysis.significance import ENOUGH, REPEATS, WORTH_MOVING
 from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
 from tsaudit.analysis.values.label_sets import FORM_SHARE
 from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows
-from tsaudit.collect.query_runner import QueryRunner, Unanswered
-from tsaudit.collect.reading import sampled
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.reading import more_rows, sampled
 from tsaudit.model.facts import OfRowSample
 from tsaudit.model.profile import EqualColumns, How, RepeatedColumns, RowBytes, Source
 from tsaudit.text import many
@@ -170,13 +170,8 @@ def _spread(
 
 def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample) -> ReadRows | None:
     """These rows. None if there are too few to show anything, or if a gap was left."""
-    batches: list[pa.RecordBatch] = []
-    answer = runner.try_query("row_sample", batches.append, query)
-    if isinstance(answer, Unanswered):
-        cause = f"rows from all parts of the table were not read: {answer.cause}"
-        runner.gap("repeated_columns", answer.reason, cause, draft.database, draft.name, fix=answer.fix)
-        return None
-    return ReadRows.of(batches) if ENOUGH <= sum(batch.num_rows for batch in batches) < query.limit else None
+    read = more_rows(runner, draft, query, needed_for="repeated_columns")
+    return read if read is not None and ENOUGH <= read.num_rows < query.limit else None
 
 
 def _may_repeat_further(column: ReadColumn) -> bool:

@@ -20,9 +20,9 @@ from tsaudit.analysis.significance import REPEATS
 from tsaudit.collect import reading
 from tsaudit.collect.column_ends import ends_of_parts, looked_back
 from tsaudit.collect.copies import find_copies
-from tsaudit.collect.draft import Draft, PartialScan, ReadColumn, ReadRows, content_of
-from tsaudit.collect.query_runner import QueryRunner, Unanswered
-from tsaudit.collect.reading import sampled
+from tsaudit.collect.draft import Draft, PartialScan, ReadColumn, content_of
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.reading import more_rows, sampled
 from tsaudit.collect.row_bytes import stored_bytes
 from tsaudit.collect.row_figures import (
     busiest,
@@ -273,11 +273,10 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], ids: fro
     most = runner.target.budget.max_scan_rows or whole.value
     part = PartialScan(False, rows.value, whole.value, most).of(draft.sample_limit)
     window = draft.window(runner.window)
-    batches: list[pa.RecordBatch] = []
-    query = sampled(draft, window, wanted, draft.sample_limit, part)
-    if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered) or not batches:
+    read = more_rows(runner, draft, sampled(draft, window, wanted, draft.sample_limit, part))
+    if read is None:
         return fields
-    spread = replace(draft, sample=ReadRows.of(batches))
+    spread = replace(draft, sample=read)
     if _days_of(spread) <= _days_of(draft):
         return fields
     times_us = spread.read_times()[1]

@@ -16,7 +16,7 @@ from tsaudit.collect.counts import scaled_up
 from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.query_runner import QueryRunner, Unanswered, keeping
-from tsaudit.collect.reading import EARLIEST, EARLY, LATEST, fewer, is_early, sampled, shorter, with_misdated
+from tsaudit.collect.reading import EARLIEST, EARLY, LATEST, fewer, is_early, names_of, sampled, shorter, with_misdated
 from tsaudit.collect.rows import describe_fields, series_of_read
 from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, scaled_error, slice_of, with_row_count
@@ -285,8 +285,7 @@ class InfluxMeasuring(Measuring):
         if not batches:
             draft = replace(draft, sampled_series=len(series), sample_limit=limit)
             return True, draft.sent("row_sample", answer.statement)
-        names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
-        sample = ReadRows.of(batches, names)
+        sample = ReadRows.of(batches, names_of(draft, newest))
         times = sample.column("time").values.cast(pa.timestamp("us", "UTC"), safe=False)
         ends = pc.min_max(times).as_py()
         known = replace(
