@@ -476,7 +476,7 @@ def find_misdated(runner: QueryRunner, draft: Draft) -> Draft:
     if counted is None:
         return draft
     rows, first, last = counted
-    are_all = is_early(draft.newest) or (not known.rows_known and not _has_others(runner, draft))
+    are_all = is_early(draft.newest) or (not known.rows_known and not has_others(runner, draft))
     return with_misdated(runner, draft, first, last, rows, are_all=are_all)
 
 
@@ -490,7 +490,7 @@ def _may_be_early(runner: QueryRunner, draft: Draft) -> bool:
     return known.rows is not None and not known.rows.value and not is_seen and is_cheap
 
 
-def _has_others(runner: QueryRunner, draft: Draft) -> bool:
+def has_others(runner: QueryRunner, draft: Draft) -> bool:
     """Whether there are rows from after 1970 on, before the window; also True if that could not be read."""
     assert draft.time is not None
     read = more_rows(runner, draft, sampled(draft, Window(EARLY.end, runner.window.start), [draft.time.name], 1))

@@ -103,6 +103,15 @@ def test_second_writer_with_another_unit(influxd: Influxd) -> None:
     assert wells.rows.value == 900
 
 
+def test_all_other_points_are_older_than_the_window(influxd: Influxd) -> None:
+    right = points("wells", ((NEWEST - YEAR - n * 60) * SECOND for n in range(100)))
+    wrong = points("wells", ((NEWEST - n * 60) * 1_000_000 for n in range(40)))
+    beside = points("gauges", ((NEWEST - n * 60) * SECOND for n in range(50)))
+    _, found = audited(influxd, *right, *wrong, *beside)
+    (finding,) = (one for code, one in found if code == "FLD002")
+    assert finding.message.startswith("40 points are, unlike all others, in January 1970: ")
+
+
 @pytest.mark.parametrize(
     ("name", "times"),
     [

@@ -16,7 +16,18 @@ from tsaudit.collect.counts import scaled_up
 from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.query_runner import QueryRunner, Unanswered, keeping
-from tsaudit.collect.reading import EARLIEST, EARLY, LATEST, fewer, is_early, names_of, sampled, shorter, with_misdated
+from tsaudit.collect.reading import (
+    EARLIEST,
+    EARLY,
+    LATEST,
+    fewer,
+    has_others,
+    is_early,
+    names_of,
+    sampled,
+    shorter,
+    with_misdated,
+)
 from tsaudit.collect.rows import describe_fields, series_of_read
 from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, scaled_error, slice_of, with_row_count
@@ -252,10 +263,7 @@ class InfluxMeasuring(Measuring):
         if not isinstance(answer, Unanswered):
             rows = Count(sum(counts), runner.source("row_count", scope="rows in 1970"))
             common = tuple(_in_common(draft, counted))
-        later: list[pa.RecordBatch] = []
-        since = sampled(_within(draft, Window(EARLY.end, runner.window.start)), runner.window, [], 1)
-        seen = runner.try_query("row_sample", later.append, since) if draft.sample is None else None
-        are_all = isinstance(seen, str) and not any(batch.num_rows for batch in later)
+        are_all = draft.sample is None and not has_others(runner, draft)
         return with_misdated(runner, draft, early.start, early.end, rows, are_all=are_all, common=common)
 
     def _prefetch_points(self, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
