@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from random import Random
@@ -24,8 +24,8 @@ from tsaudit.collect.draft import Draft, ReadRows, epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx.measuring import InfluxMeasuring
-from tsaudit.model.facts import FACTS, Given
-from tsaudit.model.profile import Count, How, Reason, TableStatus, Window
+from tsaudit.model.facts import FACTS, Given, OfRowSample
+from tsaudit.model.profile import Count, Field, How, Reason, TableStatus, Window
 
 BERLIN = timezone(timedelta(hours=2))
 ZONES = st.sampled_from([None, UTC, BERLIN, timezone(timedelta(hours=-5, minutes=-30))])
@@ -219,12 +219,11 @@ def test_times_in_text_are_read_at_once_as_one_by_one(
     assert epoch_us(column, TimeKind.TEXT).to_pylist() == expected
 
 
-@pytest.mark.parametrize(("most", "percent"), [(0, 5.0), (20_000, 2.0)])
-def test_pages_read_for_the_rise_of_ids_are_within_the_budget(most: int, percent: float) -> None:
-    """A window with a fifth of a table of a million rows, of which as many as the newest are wanted."""
-    asked: list[Any] = []
+def _with_rises(most: int, try_query: Callable[..., Any]) -> list[Field]:
+    """The field with IDs of a table of a million rows, a fifth of them in the window, of which 10,000 were read."""
     times = [NOW - timedelta(seconds=n) for n in range(10_000)]
     measurement = a_measurement(
+        fields=(a_field("id"),),
         rows=a_count(200_000),
         rows_total=a_count(1_000_000),
         status=TableStatus(ids={"id": 1_500_000_000}, id_limits={"id": 2_147_483_647}),
@@ -238,7 +237,28 @@ def test_pages_read_for_the_rise_of_ids_are_within_the_budget(most: int, percent
     runner: Any = SimpleNamespace(
         target=SimpleNamespace(budget=SimpleNamespace(max_scan_rows=most)),
         window=Window(NOW - timedelta(days=7), NOW),
-        try_query=lambda _fact, _consume, given: asked.append(given),
+        try_query=try_query,
     )
-    rows._with_rises(runner, draft, [a_field("id")], frozenset({"id"}))
+    return rows._with_rises(runner, draft, [a_field("id")], frozenset({"id"}))
+
+
+@pytest.mark.parametrize(("most", "percent"), [(0, 5.0), (20_000, 2.0)])
+def test_pages_read_for_the_rise_of_ids_are_within_the_budget(most: int, percent: float) -> None:
+    """As many rows as the newest are wanted."""
+    asked: list[Any] = []
+    _with_rises(most, lambda _fact, _consume, given: asked.append(given))
     assert [float(given.partial_scan.percent) for given in asked] == [percent]
+
+
+@pytest.mark.parametrize(("found", "is_known"), [(19_999, True), (20_000, False)])
+def test_rise_of_ids_when_pages_have_more_rows_than_are_read(found: int, is_known: bool) -> None:
+    """There are far more rows than estimated, and those read are of the first pages."""
+
+    def answer(_fact: str, consume: Callable[[pa.RecordBatch], None], given: OfRowSample) -> str:
+        assert given.limit == 20_000
+        times = [NOW - timedelta(seconds=20 * n) for n in range(found)]
+        consume(pa.record_batch({"ts": times, "id": list(range(found))[::-1]}))
+        return "SELECT"
+
+    (field,) = _with_rises(0, answer)
+    assert field.per_day == (pytest.approx(86_400 / 20) if is_known else None)

@@ -488,6 +488,11 @@ class Draft:
         return self.partial_scan is not None and not self.partial_scan.newest
 
     @property
+    def is_even(self) -> bool:
+        """Whether the rows read are from all of the window alike, unlike the newest rows."""
+        return self.is_read_whole or self.is_of_pages
+
+    @property
     def is_too_big(self) -> bool:
         """Whether only a part of its rows may be read: False also if the newest rows turned out to be all rows within
         the window, contrary to the planner's estimate.

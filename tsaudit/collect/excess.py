@@ -23,7 +23,7 @@ from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.reading import EARLIEST, more_rows, sampled
+from tsaudit.collect.reading import EARLIEST, more_rows, on_pages, sampled
 from tsaudit.model.figures import READ_BY_TIME
 from tsaudit.model.profile import ExcessRows, How, Measurement, TableKind
 from tsaudit.text import many
@@ -241,17 +241,14 @@ def _are_new_sources(codes: Mapping[str, Codes], sources: Set[str], is_one: Mask
 
 def _even_rows(runner: QueryRunner, draft: Draft) -> ReadRows | None:
     """Rows from all of the window, about as many as were read; None if they cannot be read, or that failed."""
-    if draft.is_read_whole or draft.is_of_pages:
+    if draft.is_even:
         return draft.sample
     inside, address = draft.measurement.rows, runner.engine.row_address
     if not draft.reads_all_parts or inside is None or not address:
         return None
-    if draft.partial_scan is None and 0 < runner.target.budget.max_scan_rows < inside.value:
+    names, wanted = [column.name for column in draft.columns], draft.sample_limit
+    if scan := draft.partial_scan:
+        return more_rows(runner, draft, on_pages(runner, draft, names, wanted, scan.rows_all, inside.value))
+    if 0 < runner.target.budget.max_scan_rows < inside.value:
         return None
-    query = sampled(draft, runner.window, [column.name for column in draft.columns], draft.sample_limit)
-    if draft.partial_scan is None:
-        query = replace(query, hashed=address)
-    else:
-        part = replace(draft.partial_scan, newest=False, rows=inside.value)
-        query = replace(query, limit=2 * draft.sample_limit, partial_scan=part.of(draft.sample_limit))
-    return more_rows(runner, draft, query)
+    return more_rows(runner, draft, replace(sampled(draft, runner.window, names, wanted), hashed=address))

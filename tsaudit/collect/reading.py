@@ -158,9 +158,21 @@ def names_of(draft: Draft, given: OfRowSample) -> Sequence[str]:
     return ["time", *(f"{Role.FIELD} {key}" for key in given.fields), *(f"{Role.TAG} {key}" for key in given.tags)]
 
 
+def on_pages(
+    runner: QueryRunner, draft: Draft, names: list[str], wanted: int, rows: int, inside: int | None = None
+) -> OfRowSample:
+    """The query for these columns of about as many rows as wanted, on pages chosen at random: those within the window,
+    of which there are `inside`, or with None those of any time. `rows`: of the whole table.
+    """
+    part = PartialScan(False, inside, rows, runner.target.budget.max_scan_rows or rows).of(wanted)
+    # If there are more rows than estimated, the limit would leave only the first ones.
+    query = sampled(draft, draft.window(runner.window), names, 2 * wanted, part)
+    return query if inside is not None else replace(query, time=None)
+
+
 def more_rows(runner: QueryRunner, draft: Draft, *queries: OfRowSample, needed_for: str = "") -> ReadRows | None:
-    """All rows of these queries, in addition to those read; None if one was not answered. As they only add to what is
-    known, that leaves no gap, unless they are `needed_for` a fact.
+    """All rows of these queries, in addition to those read; None if one was not answered, or if there are more on pages
+    than its limit. As they only add to what is known, that leaves no gap, unless they are `needed_for` a fact.
     """
     batches: list[pa.RecordBatch] = []
     for query in queries:
@@ -170,7 +182,8 @@ def more_rows(runner: QueryRunner, draft: Draft, *queries: OfRowSample, needed_f
                 cause = f"rows from all parts of the table were not read: {answer.cause}"
                 runner.gap(needed_for, answer.reason, cause, draft.database, draft.name, fix=answer.fix)
             return None
-    return ReadRows.of(batches, names_of(draft, queries[0]))
+    read = ReadRows.of(batches, names_of(draft, queries[0]))
+    return None if queries[0].partial_scan and read.num_rows >= queries[0].limit else read
 
 
 LISTED_ROWS: Final = 100_000

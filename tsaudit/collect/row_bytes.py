@@ -19,9 +19,9 @@ from tsaudit.analysis.rows.column_groups import repeated_together
 from tsaudit.analysis.significance import ENOUGH, REPEATS, WORTH_MOVING
 from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
 from tsaudit.analysis.values.label_sets import FORM_SHARE
-from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows
+from tsaudit.collect.draft import LONGEST, Draft, ReadColumn, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.reading import more_rows, sampled
+from tsaudit.collect.reading import more_rows, on_pages
 from tsaudit.model.facts import OfRowSample
 from tsaudit.model.profile import EqualColumns, How, RepeatedColumns, RowBytes, Source
 from tsaudit.text import many
@@ -162,16 +162,13 @@ def _spread(
     rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.sample.num_rows if draft.sample else 0)
     if rows < ENOUGH:
         return None
-    part = PartialScan(False, None, rows, runner.target.budget.max_scan_rows or rows).of(wanted)
-    # If there are more rows than estimated, the limit would leave only the first ones.
-    query = sampled(draft, runner.window, names, 2 * wanted, part)
-    return replace(query, time=None, longest=longest, sizes=sizes)
+    return replace(on_pages(runner, draft, names, wanted, rows), longest=longest, sizes=sizes)
 
 
 def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample) -> ReadRows | None:
     """These rows. None if there are too few to show anything, or if a gap was left."""
     read = more_rows(runner, draft, query, needed_for="repeated_columns")
-    return read if read is not None and ENOUGH <= read.num_rows < query.limit else None
+    return read if read and read.num_rows >= ENOUGH else None
 
 
 def _may_repeat_further(column: ReadColumn) -> bool:

@@ -20,9 +20,9 @@ from tsaudit.analysis.significance import REPEATS
 from tsaudit.collect import reading
 from tsaudit.collect.column_ends import ends_of_parts, looked_back
 from tsaudit.collect.copies import find_copies
-from tsaudit.collect.draft import Draft, PartialScan, ReadColumn, content_of
+from tsaudit.collect.draft import Draft, ReadColumn, content_of
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.reading import more_rows, sampled
+from tsaudit.collect.reading import more_rows, on_pages
 from tsaudit.collect.row_bytes import stored_bytes
 from tsaudit.collect.row_figures import (
     busiest,
@@ -267,13 +267,11 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], ids: fro
     assert draft.time is not None
     assert draft.sample is not None
     rows, whole = draft.measurement.rows, draft.measurement.rows_total or draft.measurement.rows
-    if draft.is_read_whole or draft.is_of_pages or rows is None or whole is None or _days_of(draft) >= 1:
+    if draft.is_even or rows is None or whole is None or _days_of(draft) >= 1:
         return fields
-    wanted = [draft.time.name, *sorted(used)]
-    most = runner.target.budget.max_scan_rows or whole.value
-    part = PartialScan(False, rows.value, whole.value, most).of(draft.sample_limit)
-    window = draft.window(runner.window)
-    read = more_rows(runner, draft, sampled(draft, window, wanted, draft.sample_limit, part))
+    names = [draft.time.name, *sorted(used)]
+    query = on_pages(runner, draft, names, draft.sample_limit, whole.value, rows.value)
+    read = more_rows(runner, draft, query)
     if read is None:
         return fields
     spread = replace(draft, sample=read)
