@@ -17,7 +17,7 @@ from tsaudit.analysis.rows.duplicates import begins_late, copied_rows, identifyi
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.collect.draft import Draft, ReadColumn
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.reading import EARLIEST, finds_ranges, more_rows, sampled
+from tsaudit.collect.reading import EARLIEST, finds_ranges, may_scan, more_rows, sampled
 from tsaudit.collect.roles import read_extents
 from tsaudit.collect.row_figures import numbers_of, texts_of
 from tsaudit.model.facts import OfRowSample
@@ -79,13 +79,12 @@ def _of_all_rows(runner: QueryRunner, draft: Draft, found: Copies) -> tuple[list
     be read, they are those with some of the values of the column with the most, because copies have the same ones,
     wherever they are. Otherwise, they are those at some older places, if these are found in little time.
     """
-    budget, names = runner.target.budget, [column.name for column in draft.columns]
-    sample, rows = draft.sample, _rows_of_table(runner, draft)
+    names, sample, rows = [column.name for column in draft.columns], draft.sample, _rows_of_table(runner, draft)
     assert sample is not None
-    if rows <= max(sample.num_rows, budget.max_rows):
+    if rows <= max(sample.num_rows, runner.target.budget.max_rows):
         # A sample of fewer rows means that there are many tables.
         return [], ""
-    if not draft.partial_scan and (rows <= budget.max_scan_rows or not budget.max_scan_rows):
+    if not draft.partial_scan and may_scan(runner, rows):
         compared = [name for name in names if name not in found.left_out]
         hashed = max(compared, key=lambda name: len(sample.column(name).distinct))
         query = sampled(draft, runner.window, names, draft.sample_limit)

@@ -23,7 +23,7 @@ from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.reading import EARLIEST, more_rows, on_pages, sampled
+from tsaudit.collect.reading import EARLIEST, may_scan, more_rows, on_pages, sampled
 from tsaudit.model.figures import READ_BY_TIME
 from tsaudit.model.profile import ExcessRows, How, Measurement, TableKind
 from tsaudit.text import many
@@ -249,6 +249,6 @@ def _even_rows(runner: QueryRunner, draft: Draft) -> ReadRows | None:
     names, wanted = [column.name for column in draft.columns], draft.sample_limit
     if scan := draft.partial_scan:
         return more_rows(runner, draft, on_pages(runner, draft, names, wanted, scan.rows_all, inside.value))
-    if 0 < runner.target.budget.max_scan_rows < inside.value:
+    if not may_scan(runner, inside.value):
         return None
     return more_rows(runner, draft, replace(sampled(draft, runner.window, names, wanted), hashed=address))

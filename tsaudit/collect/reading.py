@@ -229,6 +229,12 @@ def limit_scan(runner: QueryRunner, draft: Draft) -> Draft:
     return draft
 
 
+def may_scan(runner: QueryRunner, rows: int) -> bool:
+    """Whether the budget allows a statement that reads so many rows."""
+    most = runner.target.budget.max_scan_rows
+    return not most or rows <= most
+
+
 def may_look_up_newest(runner: QueryRunner, draft: Draft, window: Window) -> bool:
     """Whether the newest row in the window may be looked up: an index provides it, or there are few rows to read.
 
@@ -497,9 +503,9 @@ def _may_be_early(runner: QueryRunner, draft: Draft) -> bool:
     """Whether nothing is known about when its rows are, except that none is in the window."""
     known = draft.measurement
     is_seen = known.own_window is not None or draft.oldest is not None or draft.newest is not None
-    rows, most = draft.estimated_rows, runner.target.budget.max_scan_rows
+    rows = draft.estimated_rows
     # An engine of time series finds rows by their time. Elsewhere it takes all rows to find that none is in 1970.
-    is_cheap = not runner.engine.infers_roles if rows is None else rows > 0 and (not most or rows <= most)
+    is_cheap = not runner.engine.infers_roles if rows is None else rows > 0 and may_scan(runner, rows)
     return known.rows is not None and not known.rows.value and not is_seen and is_cheap
 
 

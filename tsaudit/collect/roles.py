@@ -74,6 +74,7 @@ from tsaudit.collect.reading import (
     finds_ranges,
     limit_scan,
     may_look_up_newest,
+    may_scan,
     newest_of,
     read_sample,
     sampled,
@@ -164,8 +165,7 @@ def _extents_in_one_unit(runner: QueryRunner, draft: Draft, candidates: Sequence
     others, or a 0, would hide the time of the whole table.
     """
     extents = read_extents(runner, draft, [c.name for c in candidates])
-    rows, most = draft.estimated_rows or 0, runner.target.budget.max_scan_rows
-    if "null_counts" not in query_files(runner.target.engine) or (most and rows > most):
+    if "null_counts" not in query_files(runner.target.engine) or not may_scan(runner, draft.estimated_rows or 0):
         return extents
     for name, extent in extents.items():
         if units := units_of_ends(name, extent):
@@ -191,8 +191,8 @@ def _expiry(runner: QueryRunner, draft: Draft, name: str, extent: Extent) -> Exp
     column = next(column for column in draft.columns if column.name == name)
     kind = (native(column) if runner.engine.enforces_types else None) or kind_of(extent)
     first, last = (instant_of(end, kind) for end in (extent.first, extent.last))
-    now, rows, most = runner.window.end, max(draft.estimated_rows or 0, extent.rows), runner.target.budget.max_scan_rows
-    if kind is None or first is None or last is None or (most and rows > most):
+    now, rows = runner.window.end, max(draft.estimated_rows or 0, extent.rows)
+    if kind is None or first is None or last is None or not may_scan(runner, rows):
         return None
     if not first < now - EXPIRY_GRACE < now < last:
         return None
@@ -320,8 +320,7 @@ def _of_other_rows(runner: QueryRunner, draft: Draft) -> Draft:
     time, chosen = draft.time, runner.target.columns.get(draft.name)
     if time is None or draft.partial_scan:
         return draft
-    most = runner.target.budget.max_scan_rows
-    if "time_extents" not in query_files(runner.target.engine) or (most and (draft.estimated_rows or 0) > most):
+    if "time_extents" not in query_files(runner.target.engine) or not may_scan(runner, draft.estimated_rows or 0):
         own = _window_of_newest(runner, draft, time)
     else:
         extent = read_extents(runner, draft, [time.name], whole=True).get(time.name)
