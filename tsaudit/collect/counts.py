@@ -129,7 +129,7 @@ def _by_statistics(runner: QueryRunner, draft: Draft) -> Draft:
     assert scan is not None
     if scan.rows is not None:
         rows = Count(scan.rows, runner.source("scan_estimate", How.ESTIMATE, "according to the planner"))
-    if draft.sample is not None and draft.sample.num_rows and draft.time:
+    if draft.sample is not None and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name).values).as_py()
         last = instant_of(newest, draft.time.kind)
     ratios = {field.key: reading.null_ratio(runner, draft, field.key) for field in draft.fields}

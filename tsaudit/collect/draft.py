@@ -388,7 +388,7 @@ class Draft:
     unread: tuple[Field, ...] = ()
     """Fields whose values are not read, because it has too many; not among `fields`."""
     sample: ReadRows | None = None
-    """The newest rows; see `read`. None if none were read."""
+    """The newest rows; see `read`. None if none were read, or if there are none."""
     sample_limit: int = 0
     """The number of rows requested for the sample."""
     sampled_since: datetime | None = None
@@ -471,16 +471,14 @@ class Draft:
         """Whether the sample contains all rows within the window, for the series it was taken from."""
         if self.sample is None:
             return self.partial_scan is None
-        in_order = self.partial_scan is None or (self.partial_scan.newest and self.sample.num_rows > 0)
         # Rows that have none of the fields read are not returned.
         is_all = self.sample.num_rows < self.sample_limit and self.sampled_since is None and not self.unread
-        return in_order and is_all
+        return is_all and not self.is_of_pages
 
     @property
     def is_empty(self) -> bool:
         """Whether rows were read, and there are none within the window."""
-        was_read = "row_sample" in self.measurement.statements and self.is_read_whole
-        return was_read and (self.sample is None or not self.sample.num_rows)
+        return self.sample is None and self.is_read_whole and "row_sample" in self.measurement.statements
 
     @property
     def is_of_pages(self) -> bool:

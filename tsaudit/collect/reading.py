@@ -132,7 +132,8 @@ def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
     answer = runner.first_answered("row_sample", queries, keeping(batches))
     if answer is None:
         return draft
-    if answer.failed and not any(batch.num_rows for batch in batches):
+    has_rows = any(batch.num_rows for batch in batches)
+    if answer.failed and not has_rows:
         # An empty newest part does not show that the other parts are empty.
         failed = answer.failed
         runner.gap("row_sample", failed.reason, failed.cause, draft.database, draft.name, fix=failed.fix)
@@ -140,7 +141,7 @@ def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
     draft = replace(draft.sent("row_sample", answer.statement), sample_limit=answer.given.limit)
     if answer.failed and not draft.partial_scan and answer.given.start > draft.about(runner.window)["start"]:
         draft = replace(draft, sampled_since=answer.given.start)
-    return replace(draft, sample=ReadRows.of(batches)) if batches else draft
+    return replace(draft, sample=ReadRows.of(batches)) if has_rows else draft
 
 
 def sample_of(runner: QueryRunner, draft: Draft, limit: int) -> OfRowSample:
@@ -391,9 +392,7 @@ def look_outside_window(runner: QueryRunner, draft: Draft, queried: frozenset[st
 def _saw_rows(draft: Draft) -> bool:
     """Whether a row was seen, or no rows were looked for."""
     if draft.partial_scan:
-        return "row_sample" not in draft.measurement.statements or bool(
-            draft.sample is not None and draft.sample.num_rows
-        )
+        return "row_sample" not in draft.measurement.statements or draft.sample is not None
     return draft.measurement.rows is None or draft.measurement.rows.value > 0
 
 

@@ -390,7 +390,7 @@ def _own_window(runner: QueryRunner, draft: Draft, time: TimeColumn, extent: Ext
 def _values(draft: Draft) -> dict[str, Values]:
     """The sampled values of text and integer columns."""
     found: dict[str, Values] = {}
-    if draft.sample is None or not draft.sample.num_rows:
+    if draft.sample is None:
         return found
     for column in draft.columns:
         if column_types.is_integer(column.data_type):
@@ -556,7 +556,7 @@ def _evidence(draft: Draft) -> KindEvidence:
     generated = frozenset(c.name for c in draft.columns if c.is_generated and c.key_position is not None)
     base = KindEvidence(draft.columns, name, draft.referred_to, draft.refers, sequences=generated - {name})
     sample = draft.sample
-    if sample is None or not sample.num_rows:
+    if sample is None:
         return base
     whole = draft.is_read_whole
     seen = {c.name: _seen(sample.column(c.name), c, whole) for c in draft.columns}

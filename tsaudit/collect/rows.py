@@ -67,7 +67,7 @@ _NEVER: Final = 2**63 - 1
 
 def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
-    if draft.sample is None or not draft.sample.num_rows:
+    if draft.sample is None:
         if (scan := draft.partial_scan) and "row_sample" in draft.measurement.statements:
             too_many, fix = reading.too_many(runner, scan.rows_all), reading.to_read_all(scan.rows_all)
             cause = f"no row within the window was among those read: {too_many}"

@@ -176,7 +176,7 @@ class InfluxMeasuring(Measuring):
         not all were read, for as long as they cover. Unchanged without a sample.
         """
         end, is_even = self.runner.window.end, draft.sampled_series and not (draft.read_by or draft.sampled_since)
-        if draft.sample is None or not draft.sample.num_rows or not is_even or draft.measurement.own_window:
+        if draft.sample is None or not is_even or draft.measurement.own_window:
             return draft
         import numpy as np
 
@@ -290,7 +290,7 @@ class InfluxMeasuring(Measuring):
         if answer is None:
             return False, replace(draft, sampled_series=len(series))
         limit = answer.given.limit
-        if not batches:
+        if not any(batch.num_rows for batch in batches):
             draft = replace(draft, sampled_series=len(series), sample_limit=limit)
             return True, draft.sent("row_sample", answer.statement)
         sample = ReadRows.of(batches, names_of(draft, newest))

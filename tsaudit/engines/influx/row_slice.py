@@ -207,7 +207,7 @@ def _part(window: Window, last: datetime, length: timedelta) -> Window:
 
 def _plan(draft: Draft, runner: QueryRunner, gone: Collection[str]) -> _Plan | None:
     """What to read; None if the slice would have too many series, or if nothing is known about its rows."""
-    if draft.measurement.series is None or draft.sample is None or not draft.sample.num_rows or not draft.fields:
+    if draft.measurement.series is None or draft.sample is None or not draft.fields:
         return None
     import pyarrow.compute as pc
 

@@ -205,7 +205,7 @@ def read_newest(runner: QueryRunner, draft: Draft, listed: Sequence[MeasureName]
     # A share of nulls over all measure names is meaningless: most of them lack a field by design.
     fields = tuple(field if field.key in counted else replace(field, null_ratio=None) for field in draft.fields)
     draft = replace(draft, measurement=replace(draft.measurement, fields=fields))
-    if draft.sample is None or not draft.sample.num_rows:
+    if draft.sample is None:
         return draft
     tags = tuple(tag if tag.sample else _with_sample(draft, tag) for tag in draft.tags)
     draft = replace(draft, measurement=replace(draft.measurement, tags=tags))
