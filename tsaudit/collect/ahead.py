@@ -164,7 +164,6 @@ def _may_be_ahead(runner: QueryRunner, draft: Draft) -> bool:
 
 def _sources(draft: Draft) -> Iterator[str]:
     """The columns whose values may be sources: tags, or what other tables or their names say of columns that recur."""
-    assert draft.sample is not None
     if draft.measurement.has_series:
         yield from (t.key for t in draft.tags if not t.label_of and not t.role_reason.endswith(NOT_EVALUATED))
         return
@@ -173,13 +172,12 @@ def _sources(draft: Draft) -> Iterator[str]:
         is_code = column_types.is_integer(column.data_type) or column_types.is_text(column.data_type)
         is_named = column.refers_to or names_id(column.name) or names_source(column.name)
         if is_code and is_named and not is_own and (not draft.time or column.name != draft.time.name):
-            read = draft.sample.column(column.name)
+            read = draft.rows_read.column(column.name)
             if len(read.distinct) > _FEWEST_OTHERS and read.filled >= REPEATS * len(read.distinct):
                 yield column.name
 
 
 def _of_column(runner: QueryRunner, draft: Draft, later: ReadRows, name: str, now: datetime) -> RowsAhead | None:
-    assert draft.sample is not None
     assert draft.time is not None
     time, numbers = draft.time, dict[str, int]()
 
@@ -190,7 +188,7 @@ def _of_column(runner: QueryRunner, draft: Draft, later: ReadRows, name: str, no
         of_code = np.array([numbers.setdefault(text, len(numbers)) for text in column.texts.to_pylist()], np.int64)
         return of_code[column.codes[known]], times.where(known).values.to_numpy().astype(np.int64)
 
-    seen, (codes, times_us) = numbered(draft.sample), numbered(later)
+    seen, (codes, times_us) = numbered(draft.rows_read), numbered(later)
     end_us, now_us = (round(at.timestamp() * _SECOND) for at in (runner.window.end, now))
     whole = later.num_rows < runner.rows_each
     lead = lead_of(seen, (codes, times_us), end_us, now_us, whole=whole)

@@ -27,7 +27,6 @@ from tsaudit.text import instant, many
 
 def _copies(draft: Draft, source: Source) -> Copies | None:
     """None if the table has no columns to compare."""
-    assert draft.sample is not None
     left_out = [
         c.name
         for c in draft.columns
@@ -38,7 +37,7 @@ def _copies(draft: Draft, source: Source) -> Copies | None:
     kept = [c for c in draft.columns if c.name not in {own_time, *left_out}]
     if not kept:
         return None
-    compared = {c.name: draft.sample.column(c.name) for c in kept}
+    compared = {c.name: draft.rows_read.column(c.name) for c in kept}
     ids = [c.name for c in kept if _may_be_id(c)]
     stamps = draft.time is None or draft.time.name in left_out
     times_us = None if stamps else draft.read_times()[1]
@@ -79,8 +78,7 @@ def _of_all_rows(runner: QueryRunner, draft: Draft, found: Copies) -> tuple[list
     be read, they are those with some of the values of the column with the most, because copies have the same ones,
     wherever they are. Otherwise, they are those at some older places, if these are found in little time.
     """
-    names, sample, rows = [column.name for column in draft.columns], draft.sample, _rows_of_table(runner, draft)
-    assert sample is not None
+    names, sample, rows = [column.name for column in draft.columns], draft.rows_read, _rows_of_table(runner, draft)
     if rows <= max(sample.num_rows, runner.target.budget.max_rows):
         # A sample of fewer rows means that there are many tables.
         return [], ""
@@ -108,11 +106,10 @@ def _older_windows(runner: QueryRunner, draft: Draft, rows: int) -> Iterator[Win
     """The times before those of the rows read, in equal parts; none if that would take a scan of the table. Where the
     oldest time is not known, as if the table's `rows` had always arrived at the rate of those read.
     """
-    assert draft.sample is not None
     ends = pc.min_max(draft.read_times()[1].values).as_py()
     if ends["min"] is None or not finds_ranges(runner, draft):
         return
-    since = max(ends["min"] - (ends["max"] - ends["min"]) * rows // draft.sample.num_rows, 0)
+    since = max(ends["min"] - (ends["max"] - ends["min"]) * rows // draft.rows_read.num_rows, 0)
     first, until = draft.oldest or _at(since), _at(ends["min"])
     if first < until:
         for place in range(_PLACES):

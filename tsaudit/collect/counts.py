@@ -115,10 +115,9 @@ def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
 
 def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
     """The draft with the count of rows that were all read; they show the shares of nulls, too."""
-    assert draft.sample is not None
-    known = replace(draft.measurement, rows=Count(draft.sample.num_rows, sample_source(runner, draft)))
+    known = replace(draft.measurement, rows=Count(draft.rows_read.num_rows, sample_source(runner, draft)))
     if draft.time:
-        ends = pc.min_max(draft.sample.column(draft.time.name).values).as_py()
+        ends = pc.min_max(draft.rows_read.column(draft.time.name).values).as_py()
         first, last = (instant_of(ends[end], draft.time.kind) for end in ("min", "max"))
         known = replace(known, first_time=first, last_time=last)
     return replace(draft, measurement=known)

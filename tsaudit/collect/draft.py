@@ -454,17 +454,21 @@ class Draft:
             return tag.key
         return Label.of(column.name, column.data_type, tag.key.removeprefix(f"{column.name}."))
 
+    @property
+    def rows_read(self) -> ReadRows:
+        """The sample, where there is one."""
+        assert self.sample is not None
+        return self.sample
+
     def read(self, role: Role, key: str) -> ReadColumn:
         """One column of the rows read. In InfluxDB, a tag and a field may have one name, so it is not enough."""
-        assert self.sample is not None
-        return self.sample.column(f"{role} {key}" if self.is_indexed else key)
+        return self.rows_read.column(f"{role} {key}" if self.is_indexed else key)
 
     def read_times(self) -> tuple[ReadColumn, ReadColumn]:
         """The times of the rows read, as stored, and in microseconds since 1970; see `ReadRows.times_us`."""
-        assert self.sample is not None
         assert self.time is not None
         name = "time" if self.is_indexed else self.time.name
-        return self.sample.column(name), self.sample.times_us(name, self.time.kind)
+        return self.rows_read.column(name), self.rows_read.times_us(name, self.time.kind)
 
     @property
     def is_read_whole(self) -> bool:

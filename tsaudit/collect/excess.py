@@ -112,15 +112,14 @@ def _may_have_risen(runner: QueryRunner, draft: Draft, then: Measurement) -> boo
 
 def _still(draft: Draft, found: ExcessRows) -> ExcessRows | None:
     """What an earlier audit found, if the newest rows are like that: later, the days before are not known anymore."""
-    assert draft.sample is not None
-    ages = _ages(draft, draft.sample)
+    ages = _ages(draft, draft.rows_read)
     is_new = ages * _QUARTERS < 1
     part = 1.0
     if draft.is_of_pages and draft.measurement.rows is not None:
         part = draft.measurement.rows.value / len(ages)
     # Batches come at few instants: what counts is the time in which they came.
     a_day = part * is_new.sum() / max(min(float(ages.max()), 1 / _QUARTERS), 1 / _DAY_US)
-    column = draft.sample.column(found.column) if draft.sample.has(found.column) else None
+    column = draft.rows_read.column(found.column) if draft.rows_read.has(found.column) else None
     if column is None or a_day < _LEAST * found.before_per_day:
         return None
     codes = [code for code, text in enumerate(column.texts.to_pylist()) if redact_unless_name(text) == found.value]

@@ -403,12 +403,11 @@ def _values(draft: Draft) -> dict[str, Values]:
 
 def _repetition(draft: Draft, name: str) -> Values:
     """How often the numbers of a column repeat: in the table according to its statistics, or in the sample."""
-    assert draft.sample is not None
     known = (draft.statistics or {}).get(name)
     if draft.is_too_big and draft.partial_scan and known and known.distinct and not known.at_least:
         count = round(draft.partial_scan.rows_all * (1 - (known.null_ratio or 0.0)))
         return Values(count, 0.0, 1.0, known.distinct)
-    values = draft.sample.column(name)
+    values = draft.rows_read.column(name)
     return Values(values.filled, 0.0, 1.0, len(values.distinct))
 
 
@@ -440,8 +439,7 @@ def open_labels(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -> Draft:
-    assert draft.sample is not None
-    sample, tags = draft.sample, []
+    sample, tags = draft.rows_read, []
     sets = [labels_of(value) or {} for value in draft.read(Role.FIELD, column).values.to_pylist()]
     for key in sorted(labels.keys):
         name = f"{column}.{key}"
@@ -477,7 +475,6 @@ def note_unopened_labels(runner: QueryRunner, draft: Draft) -> Draft:
 
 def _label_columns(draft: Draft) -> dict[str, Labels]:
     """Fields that contain label sets."""
-    assert draft.sample is not None
     whole = draft.is_read_whole
     types = [field.types[0] for field in draft.fields]
     measured = any(is_float(kind) or kind.upper().startswith(("NUMERIC", "DECIMAL")) for kind in types)

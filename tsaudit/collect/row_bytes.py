@@ -39,8 +39,7 @@ def _texts_of(draft: Draft) -> dict[str, str]:
 
 def stored_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     """What the columns take, and what repeats in the rows read."""
-    assert draft.sample is not None
-    columns = {column.name: draft.sample.column(column.name) for column in draft.columns}
+    columns = {column.name: draft.rows_read.column(column.name) for column in draft.columns}
     texts = _texts_of(draft)
     stored = draft.measurement.status.widths if draft.measurement.status else {}
     if runner.engine.packs_integers:
@@ -49,7 +48,7 @@ def stored_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     widths = _widest_first({n: stored[n] if n in stored else _width_of(column) for n, column in columns.items()})
     repeated = repeated_columns(columns, texts, widths, LONGEST)
     equal = _equal_columns(columns, texts, widths, LONGEST)
-    return RowBytes(widths, repeated, draft.sample.num_rows, source, equal=equal)
+    return RowBytes(widths, repeated, draft.rows_read.num_rows, source, equal=equal)
 
 
 def _widest_first(widths: Mapping[str, float]) -> dict[str, float]:
@@ -159,7 +158,7 @@ def _spread(
     None if there are too few to show anything. `longest`: most characters of each text. `sizes`: the bytes that the
     values take as stored, instead of the values.
     """
-    rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.sample.num_rows if draft.sample else 0)
+    rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.rows_read.num_rows)
     if rows < ENOUGH:
         return None
     return replace(on_pages(runner, draft, names, wanted, rows), longest=longest, sizes=sizes)

@@ -124,10 +124,10 @@ def _over_time(
     may_stop = any(map(is_single, field.types)) and runner.engine.sql_types["float"] not in field.types
     tag, known, lag = layout.tag_columns.get(field.key), layout.fields[field.key], time_lag(column, times)
     expiry = draft.measurement.expiry
-    if expiry is not None and field.key == expiry.column and draft.sample is not None:
+    if expiry is not None and field.key == expiry.column:
         # Times may be read as texts or numbers: those of a table all in the same way. A time that many rows share is
         # that of something else, such as the end of a contract.
-        own = draft.sample.times_us(field.key, draft.time.kind)
+        own = draft.rows_read.times_us(field.key, draft.time.kind)
         is_of_rows = len(own.distinct) * REPEATS >= len(times_us.distinct)
         lag = time_lag(_instants(own), _instants(times_us)) if is_of_rows else None
     return replace(
@@ -180,18 +180,17 @@ class _Layout:
 
 def _layout_key(runner: QueryRunner, draft: Draft, source: Source) -> Hashable:
     """All that `_layout` depends on."""
-    assert draft.sample is not None
     read = [draft.read(Role.TAG, tag.key) for tag in draft.tags]
     if draft.time:
         read.append(draft.read_times()[0])
     if draft.measurement.measure_names is not None:
-        read.append(draft.sample.column("measure_name"))
+        read.append(draft.rows_read.column("measure_name"))
     columns = [column.values for column in read]
     columns += [draft.read(Role.FIELD, field.key).values.is_valid() for field in draft.fields]
     table = pa.table(columns, [str(place) for place in range(len(columns))])
     return (
         content_of(table.combine_chunks().to_batches()),
-        draft.sample.num_rows,
+        draft.rows_read.num_rows,
         tuple(field.key for field in draft.fields),
         tuple((tag.key, tag.label_of, fleets.rows_per_value(draft.measurement, tag)) for tag in draft.tags),
         draft.time,
@@ -265,7 +264,6 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], ids: fro
     if not used:
         return fields
     assert draft.time is not None
-    assert draft.sample is not None
     rows, whole = draft.measurement.rows, draft.measurement.rows_total or draft.measurement.rows
     if draft.is_even or rows is None or whole is None or _days_of(draft) >= 1:
         return fields
@@ -298,9 +296,8 @@ def _other_tags(draft: Draft) -> dict[str, tuple[str, ...]]:
 
 def _apart(draft: Draft, times: ReadColumn, times_us: ReadColumn, source: Source) -> RowsApart:
     """What distinguishes the rows read with the same time. `times`: as stored, and in microseconds."""
-    assert draft.sample is not None
     columns = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
-    also = draft.sample.column("measure_name") if draft.measurement.measure_names is not None else None
+    also = draft.rows_read.column("measure_name") if draft.measurement.measure_names is not None else None
     # Rows of a few series do not show which rows of others share their time, nor do rows of random pages.
     whole = not draft.sampled_series and not draft.is_of_pages
     later = None
@@ -334,13 +331,12 @@ def patterns_and_rhythms(
 
 def sample_source(runner: QueryRunner, draft: Draft) -> Source:
     """The source of figures derived from the rows read; requires rows."""
-    assert draft.sample is not None
     window = interval(runner, draft, "row_sample")
     if draft.sampled_since:
         window = f"from {span(draft.sampled_since, runner.window.end)}"
     if draft.time is None:
         window = "whatever their time: the table has no time column"
-    rows = draft.sample.num_rows
+    rows = draft.rows_read.num_rows
     if draft.is_too_big and draft.partial_scan:
         return runner.source("row_sample", How.SAMPLED, f"{draft.partial_scan.words(rows)} {window}")
     if draft.is_read_whole and not draft.sampled_series:
@@ -357,8 +353,7 @@ def sample_source(runner: QueryRunner, draft: Draft) -> Source:
 def series_of_read(draft: Draft, *, by_measure_name: bool = True) -> np.ndarray:
     """A number for each row read, the same for rows of one series: of one tag set and one measure name."""
 
-    assert draft.sample is not None
     parts = [draft.read(Role.TAG, tag.key) for tag in draft.tags]
     if by_measure_name and draft.measurement.measure_names is not None:
-        parts.append(draft.sample.column("measure_name"))
-    return series_of_rows(parts, draft.sample.num_rows)
+        parts.append(draft.rows_read.column("measure_name"))
+    return series_of_rows(parts, draft.rows_read.num_rows)

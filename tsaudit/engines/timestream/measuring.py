@@ -226,16 +226,14 @@ def _since(runner: QueryRunner, draft: Draft, most: int) -> datetime | None:
 
 def _with_sample(draft: Draft, tag: Tag) -> Tag:
     """The tag with some of its values from the rows read, because its values were not listed."""
-    assert draft.sample is not None
-    return replace(tag, sample=some_values(draft.sample.column(tag.key)))
+    return replace(tag, sample=some_values(draft.rows_read.column(tag.key)))
 
 
 def _with_rows(draft: Draft, found: MeasureNames, listed: Sequence[MeasureName], source: Source) -> MeasureNames:
     """The measure names with what the rows read show about each of them, and about all of them together."""
     import pyarrow.compute as pc
 
-    assert draft.sample is not None
-    of_rows = draft.sample.column("measure_name")
+    of_rows = draft.rows_read.column("measure_name")
     series = series_of_read(draft)
     described = []
     for name in found.names[:_DESCRIBED]:
@@ -255,10 +253,9 @@ def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source
 
     from tsaudit.analysis.rows.duplicates import merged_instants
 
-    assert draft.sample is not None
     assert draft.time is not None
     single = {name.name for name in listed if name.data_type and not name.is_multi}
-    named = draft.sample.column("measure_name")
+    named = draft.rows_read.column("measure_name")
     rows = np.isin(named.values.to_numpy(zero_copy_only=False), list(single))
     if not rows.any():
         return None
@@ -266,7 +263,7 @@ def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source
     values = [_bytes_of(draft.read(Role.FIELD, field.key), 0) for field in draft.fields]
     moment = draft.read_times()[1].codes
     shared = series_of_read(draft, by_measure_name=False) * (int(moment.max()) + 1) + moment
-    zeros = np.zeros(draft.sample.num_rows, np.int64)
+    zeros = np.zeros(draft.rows_read.num_rows, np.int64)
     found = merged_instants(
         shared[rows],
         named.codes[rows],
