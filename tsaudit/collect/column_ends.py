@@ -47,6 +47,11 @@ class _Rows:
     tags: Mapping[str, ReadColumn]
     _known: dict[tuple[str, str], dict[str, _Part]] = field(default_factory=dict)
 
+    @property
+    def newest(self) -> datetime:
+        """The time of the newest row."""
+        return EARLIEST + int(self.at.max()) * _US
+
     @classmethod
     def of(cls, draft: Draft, keys: Iterable[str], tags: Iterable[str], some: Mask) -> _Rows:
         """Some of the rows read, all of which have times."""
@@ -163,7 +168,7 @@ def _before_rows_read(runner: QueryRunner, draft: Draft, of: Field, fields: Sequ
         return of
     last_us, newest = int(filled.at.max()), int(numbers_of(times_us).max())
     others = [other.key for other in fields if _takes_over(of, other)][:_MOST_COLUMNS]
-    until = min(EARLIEST + last_us * _US + timedelta(milliseconds=1), window.end)
+    until = min(filled.newest + timedelta(milliseconds=1), window.end)
     before = _rows_until(runner, draft, until, ROWS_BEFORE, [of.key, *others])
     if before is None:
         return None
@@ -195,21 +200,26 @@ _DAY: Final = timedelta(days=1)
 _EXAMPLES: Final = 5
 
 
+@dataclass(slots=True)
 class _Older:
-    """The rows up to some times, each read once."""
+    """The rows up to some times, with these fields and all tags, each read once."""
 
-    def __init__(self, runner: QueryRunner, draft: Draft, keys: Sequence[str], tags: Sequence[str], limit: int) -> None:
-        self._runner, self._draft, self._limit, self._keys, self._tags = runner, draft, limit, keys, tags
-        self.known: dict[datetime, _Rows] = {}
-        self._failed = False
+    runner: QueryRunner
+    draft: Draft
+    keys: Sequence[str]
+    limit: int
+    known: dict[datetime, _Rows] = field(default_factory=dict)
+    """What was read so far, by the time up to which it is."""
+    left: int = _MOST_READ
+    """How many more may be read: 0 after a statement failed."""
 
     def at(self, until: datetime) -> _Rows | None:
         """None if they could not be read, if enough was read, or after a statement failed."""
-        if until not in self.known and len(self.known) < _MOST_READ and not self._failed:
-            found = _rows_until(self._runner, self._draft, until, self._limit, self._keys, self._tags)
-            if found is None:
-                self._failed = True
-            else:
+        if until not in self.known and self.left:
+            tags = [tag.key for tag in self.draft.tags]
+            found = _rows_until(self.runner, self.draft, until, self.limit, self.keys, tags)
+            self.left = 0 if found is None else self.left - 1
+            if found is not None:
                 self.known[until] = found
         return self.known.get(until)
 
@@ -228,19 +238,16 @@ def ends_of_parts(runner: QueryRunner, draft: Draft, fields: list[Field]) -> lis
     empty = {key: by_tag for key in late.has if (by_tag := dict(_empty_parts(late, key)))}
     if not empty:
         return fields
-    others = {key: _seldom_beside(late, key) for key in empty}
-    keys = list(dict.fromkeys((*empty, *(other for of in others.values() for other in of))))
-    tags = [tag.key for tag in draft.tags]
+    keys = list(dict.fromkeys((*empty, *(other for key in empty for other in _seldom_beside(late, key)))))
     most = max(len(values) for by_tag in empty.values() for values in by_tag.values())
-    older = _Older(runner, draft, keys, tags, min(max(_ROWS_EACH, 2 * ALIKE * most), _MOST_ROWS))
-    newest = EARLIEST + int(late.at.max()) * _US
+    older = _Older(runner, draft, keys, min(max(_ROWS_EACH, 2 * ALIKE * most), _MOST_ROWS))
     # The oldest row read may not be the first one.
     first = draft.measurement.first_time if draft.is_read_whole or not runner.engine.has_series_index else None
     start = max(draft.window(runner.window).start, first or EARLIEST)
-    early = _earliest(older, empty, start + _DAY, newest - _DAY)
+    early = _earliest(older, empty, start + _DAY, late.newest - _DAY)
     if early is None:
         return fields
-    ends = {key: _end_of(older, late, key, of, early, newest, others[key]) for key, of in empty.items()}
+    ends = {key: _end_of(older, late, key, by_tag, early) for key, by_tag in empty.items()}
     return [replace(one, end=ends.get(one.key) or one.end) for one in fields]
 
 
@@ -284,36 +291,20 @@ def _earliest(
 
 
 def _end_of(
-    older: _Older,
-    late: _Rows,
-    key: str,
-    empty: Mapping[str, Mapping[str, int]],
-    early: datetime,
-    newest: datetime,
-    others: Sequence[str],
+    older: _Older, late: _Rows, key: str, empty: Mapping[str, Mapping[str, int]], early: datetime
 ) -> FieldEnd | None:
-    """The end of the field for the tag whose values that had it before have most rows; of several, the one with the
-    fewest values.
+    """The end of the field after a time, for the values of one tag; None if few rows have such values. `empty`: of each
+    tag, as from `_empty_parts`.
     """
-    before = older.known[early]
-    had = {
-        tag: [v for v, part in before.parts(tag, key).items() if v in values and 2 * part.filled > part.rows]
-        for tag, values in empty.items()
-    }
-    tag = max(had, key=lambda one: (sum(empty[one][value] for value in had[one]), -len(had[one]), one))
-    ends = {value: _last_of(older, key, tag, value, early, newest) for value in had[tag]}
-    for place in range(1, _PLACES):
-        older.at(early + (min(ends.values(), default=early) - early) * place / _PLACES)
-    stay = {
-        one: end for one, end in ends.items() if end <= newest - _DAY and not _comes_again(older, key, tag, one, end)
-    }
-    over = sorted(stay, key=lambda one: (stay[one], one))
+    tag, had = _that_had(older.known[early], key, empty)
+    ends = _ends_for_good(older, key, tag, had, early, late.newest)
+    over = sorted(ends, key=lambda value: (ends[value], value))
     rows_after = sum(empty[tag][value] for value in over)
     if rows_after < max(ENOUGH, _LEAST * len(late.at)):
         return None
-    first, last = stay[over[0]], stay[over[-1]]
+    first, last = ends[over[0]], ends[over[-1]]
     read = [rows for until, rows in older.known.items() if until <= first]
-    parts = [part for rows in read for value, part in rows.parts(tag, key).items() if value in over]
+    parts = [part for rows in read for value, part in rows.parts(tag, key).items() if value in ends]
     rows_before, filled = sum(part.rows for part in parts), sum(part.filled for part in parts)
     if rows_before < ALIKE:
         return None
@@ -323,12 +314,35 @@ def _end_of(
     sources = max(_that_lost(read, late, key, tag, over, other) for other in late.tags)
     of = PartOfRows(tag, names, len(over), known, first, sources)
     end = FieldEnd(last, rows_after, rows_before, filled / rows_before, of=of)
-    begun = (
-        other
-        for other in others
-        if begins(end, max(rows.share(other, tag, over) for rows in read), late.share(other, tag, over))
-    )
+    before = {other: max(rows.share(other, tag, over) for rows in read) for other in _seldom_beside(late, key)}
+    begun = (other for other in before if begins(end, before[other], late.share(other, tag, over)))
     return replace(end, begun=tuple(begun))
+
+
+def _that_had(before: _Rows, key: str, empty: Mapping[str, Mapping[str, int]]) -> tuple[str, list[str]]:
+    """The tag whose values that had the field before have most rows, and these values; of several tags, the one with
+    the fewest of them.
+    """
+    had = {
+        tag: [v for v, part in before.parts(tag, key).items() if v in values and 2 * part.filled > part.rows]
+        for tag, values in empty.items()
+    }
+    tag = max(had, key=lambda one: (sum(empty[one][value] for value in had[one]), -len(had[one]), one))
+    return tag, had[tag]
+
+
+def _ends_for_good(
+    older: _Older, key: str, tag: str, values: Sequence[str], early: datetime, newest: datetime
+) -> dict[str, datetime]:
+    """When each of the values last had the field, of those that lack it since for a day or more and did not before."""
+    ends = {value: _last_of(older, key, tag, value, early, newest) for value in values}
+    for place in range(1, _PLACES):
+        older.at(early + (min(ends.values(), default=early) - early) * place / _PLACES)
+    return {
+        value: end
+        for value, end in ends.items()
+        if end <= newest - _DAY and not _comes_again(older, key, tag, value, end)
+    }
 
 
 def _that_lost(read: Sequence[_Rows], late: _Rows, key: str, tag: str, values: Sequence[str], other: str) -> int:
@@ -347,15 +361,12 @@ def _comes_again(older: _Older, key: str, tag: str, value: str, end: datetime) -
 
 def _last_of(older: _Older, key: str, tag: str, value: str, low: datetime, high: datetime) -> datetime:
     """Time of the newest row with the value that has the field, as far as rows read up to these two times show."""
-    while high - low > _EXACT:
-        part = older.known[low].parts(tag, key)[value]
-        if part.after >= ALIKE:
-            break
+    while high - low > _EXACT and older.known[low].parts(tag, key)[value].after < ALIKE:
         middle = low + (high - low) / 2
         rows = older.at(middle)
-        found = rows.parts(tag, key).get(value) if rows else None
-        if found is None:
+        part = rows.parts(tag, key).get(value) if rows else None
+        if part is None:
             break
-        low, high = (middle, high) if found.filled else (low, middle)
+        low, high = (middle, high) if part.filled else (low, middle)
     known = (rows.parts(tag, key).get(value) for rows in older.known.values())
     return EARLIEST + max(part.last_us for part in known if part) * _US
