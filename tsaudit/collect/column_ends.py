@@ -133,7 +133,16 @@ def _covering(draft: Draft) -> Iterator[str]:
         left = {other: has & ~covered for other, has in left.items()}
 
 
-def looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
+def with_ends(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
+    """The fields, with the ends of those that the newest rows lack, or the newest ones of some sources; unchanged if it
+    would take a scan of a big table to look further back.
+    """
+    if draft.partial_scan or not finds_ranges(runner, draft) or draft.read_times()[1].filled < ENOUGH:
+        return fields
+    return _ends_of_parts(runner, draft, _looked_back(runner, draft, fields))
+
+
+def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
     """The fields, those that none of the rows read has with what older rows have; until a statement fails."""
     unread, found = _not_read(runner, draft, fields), dict[str, Field]()
     for one in unread:
@@ -146,10 +155,8 @@ def looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[
 
 def _not_read(runner: QueryRunner, draft: Draft, fields: Sequence[Field]) -> list[Field]:
     """The fields that some rows of the window have, or may have because the previous audit saw them, but none of those
-    read, fullest first; none if it would take a scan of a big table to look further back.
+    read, fullest first.
     """
-    if not finds_ranges(runner, draft) or draft.partial_scan or draft.read_times()[1].filled < ENOUGH:
-        return []
     filled = {f.key for f in fields if f.null_ratio is not None and f.null_ratio.value < 1}
     if runner.engine.has_series_index and not draft.is_read_whole and not draft.sampled_since:
         # An index lists fields of older rows, too, and does not count them.
@@ -224,15 +231,12 @@ class _Older:
         return self.known.get(until)
 
 
-def ends_of_parts(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
+def _ends_of_parts(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
     """The fields, those that the rows with some values of a tag do not have anymore with when that was: others go on,
     so their share of nulls rises by little. Nothing more is read unless none of the last day's rows with these values
     has a field that others have.
     """
-    if draft.time is None or draft.sampled_since or draft.partial_scan or not finds_ranges(runner, draft):
-        return fields
-    times = draft.read_times()[1]
-    if times.filled < len(times) or len(times) < ENOUGH:
+    if draft.sampled_since or not draft.read_times()[1].known.all():
         return fields
     late = _of_last_day(draft, [one.key for one in fields if one.end is None])
     empty = {key: by_tag for key in late.has if (by_tag := dict(_empty_parts(late, key)))}

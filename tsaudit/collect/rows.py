@@ -18,7 +18,7 @@ from tsaudit.analysis.columns.columns import (
 )
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.collect import reading
-from tsaudit.collect.column_ends import ends_of_parts, looked_back
+from tsaudit.collect.column_ends import with_ends
 from tsaudit.collect.copies import find_copies
 from tsaudit.collect.draft import Draft, ReadColumn, content_of
 from tsaudit.collect.query_runner import QueryRunner
@@ -97,7 +97,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     copied = find_copies(runner, draft, source) if is_table else known.copies
     if times:
         if is_table or runner.engine.has_series_index:
-            fields = ends_of_parts(runner, draft, looked_back(runner, draft, fields))
+            fields = with_ends(runner, draft, fields)
         fields = _with_rises(runner, draft, fields, ids)
     measurement = replace(
         known,
