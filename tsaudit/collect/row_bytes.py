@@ -67,7 +67,7 @@ def find_repeated(runner: QueryRunner, draft: Draft) -> Draft:
     if found is None or read is None:
         return draft
     further, query = found
-    spread = _spread_rows(runner, draft, query) if query else None
+    spread = _spread_rows(runner, draft, query)
     confirmed = replace(read, repeated=(), equal=()) if spread is None else _confirmed(runner, draft, further, spread)
     return replace(draft, measurement=replace(draft.measurement, row_bytes=confirmed))
 
@@ -88,15 +88,13 @@ def _unconfirmed(runner: QueryRunner, draft: Draft) -> tuple[dict[str, str], OfR
     is_little = sum(read.columns[name] for name in names) < WORTH_MOVING and not read.equal
     if not further and (is_little or (draft.is_read_whole and draft.time is None)):
         return None
-    # The newest rows, and those at the beginning of a table, may be those of one source.
-    if not draft.reads_all_parts or draft.measurement.is_compressed:
-        return {}, None
     names.update(further)
     names.update(name for pair in read.equal for name in (pair.column, pair.other))
     if further:
         # Any of the others may say which of the documents, or of their parts, a row has.
         names.update(name for name in texts if draft.sample.column(name).longest < LONGEST)
     longest, limit = (_LONGEST_DOCUMENT, min(most, draft.sample_limit)) if further else (LONGEST, draft.sample_limit)
+    # The newest rows, and those at the beginning of a table, may be those of one source.
     query = _spread(runner, draft, [name for name in read.columns if name in names], limit, longest=longest)
     return {name: texts[name] for name in further}, query
 
@@ -140,33 +138,29 @@ def _sizes(
         for name in texts
         if columns[name].longest >= LONGEST or _width_of(columns[name]) > _WIDER * stored.get(name, sys.maxsize)
     ]
-    if not names or not draft.reads_all_parts or draft.measurement.is_compressed:
-        return {}
     query = _spread(runner, draft, names, min(_SIZED_ROWS, draft.sample_limit), sizes=True)
-    sized = _spread_rows(runner, draft, query) if query else None
-    return (
-        {}
-        if sized is None
-        else {name: float(pc.sum(sized.column(name).values).as_py() or 0) / sized.num_rows for name in names}
-    )
+    sized = _spread_rows(runner, draft, query)
+    if sized is None:
+        return {}
+    return {name: float(pc.sum(sized.column(name).values).as_py() or 0) / sized.num_rows for name in names}
 
 
 def _spread(
     runner: QueryRunner, draft: Draft, names: list[str], wanted: int, *, longest: int = LONGEST, sizes: bool = False
 ) -> OfRowSample | None:
     """The query for these columns of about as many rows as wanted from all parts of the table, whatever their time.
-    None if there are too few to show anything. `longest`: most characters of each text. `sizes`: the bytes that the
-    values take as stored, instead of the values.
+    None if there are too few to show anything, or if reading them is no use. `longest`: most characters of each text.
+    `sizes`: the bytes that the values take as stored, instead of the values.
     """
     rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.rows_read.num_rows)
-    if rows < ENOUGH:
+    if not names or rows < ENOUGH or not draft.reads_all_parts or draft.measurement.is_compressed:
         return None
     return replace(on_pages(runner, draft, names, wanted, rows), longest=longest, sizes=sizes)
 
 
-def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample) -> ReadRows | None:
+def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample | None) -> ReadRows | None:
     """These rows. None if there are too few to show anything, or if a gap was left."""
-    read = more_rows(runner, draft, query, needed_for="repeated_columns")
+    read = more_rows(runner, draft, query, needed_for="repeated_columns") if query else None
     return read if read and read.num_rows >= ENOUGH else None
 
 
