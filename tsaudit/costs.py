@@ -43,7 +43,7 @@ _FEWEST_NEW: Final = 10
 _SLOPE_DAYS: Final = 7
 """From so many days of history on, the measured slope counts instead of the times of the rows."""
 _OF_DAY_OFF: Final = 2
-"""A weekday brings at most this many times the new values of a day off, or they are those of a step."""
+"""The days before brought at most this many times the new values of a day off; what brings fewer is ending."""
 _STEP_DAYS: Final = 2
 """A rollout that starts in the evening is over on the next day."""
 
@@ -80,7 +80,8 @@ def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) 
 def growth_of(case: Case, measurement: Measurement, tags: Sequence[Tag], *, keep_coming: bool = False) -> float | None:
     """The share of the values of tags, and so of the series they make, that is added each day; None if not known.
 
-    From the listings of earlier days; else as if all had come in the time that the rows span, without what was a step.
+    From the listings of earlier days; else as if all had come in the time that the rows span, or since the audit that
+    did not see the tag yet, without what was a step.
     """
     if listed := [rate for tag in tags if (rate := _listed_rate(case, measurement, tag)) is not None]:
         return max(listed)
@@ -93,8 +94,22 @@ def growth_of(case: Case, measurement: Measurement, tags: Sequence[Tag], *, keep
     if days is None or written_days(case, measurement) is None:
         return 0.0 if parts else None
     # Where the rows of few series are read, the first one may be later than the first of all.
-    rates = [min(part / days, _pace(measurement, tag)) for tag in tags if (part := parts.get(tag.key)) is not None]
+    rates = [
+        min(part / min(days, _days_since_new(case, measurement, tag)), _pace(measurement, tag))
+        for tag in tags
+        if (part := parts.get(tag.key)) is not None
+    ]
     return max(rates, default=None)
+
+
+def _days_since_new(case: Case, measurement: Measurement, tag: Tag) -> float:
+    """The days since the audit before if the measurement did not have the tag yet; infinite if it had, or it is not
+    known.
+    """
+    before = case.timeline.earlier(measurement)
+    if before is None or not before.tags or before.tag(tag.key) is not None:
+        return math.inf
+    return _days_since_listing(case, measurement) or math.inf
 
 
 def _pace(measurement: Measurement, tag: Tag) -> float:
@@ -121,10 +136,9 @@ def _listed_rate(case: Case, measurement: Measurement, tag: Tag) -> float | None
         days = _days_since_listing(case, measurement)
         if days is None:
             return None
-        newest = new / days
-        # A day off brings less than the days before, which the next week brings again; what has ended does not go on.
-        usual = min(over_time.new_per_day or 0.0, _OF_DAY_OFF * newest)
-        return max(newest, usual) / max(tag.values.value, 1)
+        newest, usual = new / days, over_time.new_per_day or 0.0
+        # A day off brings less than the days before, which the next week brings again.
+        return (usual if newest < usual <= _OF_DAY_OFF * newest else newest) / max(tag.values.value, 1)
     waves = len({one.day for one in over_time.series[1:]})
     # What came on many days is no step, however few changes the rows of one day show.
     part = fleets.ongoing(tag) if 0 < waves <= _STEP_DAYS else 1.0

@@ -338,7 +338,8 @@ def test_values_since_the_listing_before_count_for_the_time_that_passed(since: t
     [
         (520, 840.0, 840.0),  # Saturday: two weekdays with 1,000 each came before.
         (2_000, 840.0, 2_000.0),  # A leak that began yesterday.
-        (20, 840.0, 40.0),  # What a rollout has left.
+        (20, 840.0, 20.0),  # What a rollout has left.
+        (140, 840.0, 140.0),  # A leak that was fixed in the morning.
         (0, 840.0, 0.0),
     ],
 )
@@ -350,6 +351,23 @@ def test_a_day_off_does_not_hide_what_the_weekdays_bring(newest: int, usual: flo
     profile = a_profile(now, engine="influxdb1", server=server)
     case = RuleCase(rule, profile, Timeline(previous=earlier), LimitPolicy())
     growth = costs.growth_of(case, now, now.tags)
+    assert growth == pytest.approx(per_day / 1_001)
+
+
+@pytest.mark.parametrize(
+    ("had_tag", "hours", "per_day"), [(False, 24, 1_001), (False, 8, 3_003), (True, 24, 1_001 / 30)]
+)
+def test_values_of_a_tag_that_is_new_have_come_since_the_audit_that_did_not_see_it(
+    had_tag: bool, hours: int, per_day: float
+) -> None:
+    """A deploy adds it to a measurement with rows of a month: 1,001 values are those of a day, not of a month."""
+    now = _watched(UUIDS[:64], values_over_time("unknown", 1, new_values=None))
+    tags = (dataclasses.replace(now.tags[0], turnover=PASSING), a_tag("shop"))
+    now = dataclasses.replace(now, tags=tags)
+    then = dataclasses.replace(now, tags=tags if had_tag else tags[1:])
+    earlier = a_profile(then, day=DAY - timedelta(days=1), collected_at=NOW - timedelta(hours=hours))
+    case = RuleCase(rule, a_profile(now, engine="influxdb1"), Timeline(previous=earlier), LimitPolicy())
+    growth = costs.growth_of(case, now, now.tags[:1])
     assert growth == pytest.approx(per_day / 1_001)
 
 
