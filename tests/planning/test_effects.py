@@ -89,6 +89,12 @@ def test_rows_that_do_not_overwrite_each_other_only_need_their_source() -> None:
     )
 
 
+def test_rows_that_lack_the_tag_show_no_loss() -> None:
+    apart = replace(compared(), absent=("host",))
+    effect = without("host", measurement(rows_apart=apart))
+    assert (effect.loss, effect.loss_unknown) == (None, "none of the rows read has host")
+
+
 SOME = "the rows read are only some of those that share a time"
 
 

@@ -160,6 +160,11 @@ def test_what_is_removed_after_its_retention_levels_off() -> None:
     assert impacts.consequence(replace(impact, kept_days=90), 30).endswith(" in 30 days.")
 
 
+def test_what_does_not_grow_falls_where_data_expires() -> None:
+    kept = impacts.consequence(Impact(Currency.SERIES, 4_000, 9_000, 0.0, kept_days=90), 30)
+    assert kept == "Nothing more: it stays at 4,000 avoidable series, or falls as data expires."
+
+
 def test_what_the_server_rejects_is_not_added() -> None:
     impact = Impact(Currency.SERIES, 200_000, 205_000, per_day=10_000, room=795_000)
     assert impacts.reason(impact, 365).endswith(", 995,000 in 80 days, where the server's limit is")

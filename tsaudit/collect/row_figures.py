@@ -227,7 +227,8 @@ def rows_apart(
     sets = sorted({*found, *wanted, *each}, key=lambda names: (len(names), sorted(names)))
     counts = dict.fromkeys(sets, 0) if is_apart else overwritten(columns, moments, sets)
     by = tuple(SetApart(tuple(sorted(names)), counts[names]) for names in sets)
-    return RowsApart(len(moments), by, complete, source, whole, within)
+    absent = tuple(key for key, column in tags.items() if not column.known[included].any())
+    return RowsApart(len(moments), by, complete, source, whole, within, absent)
 
 
 def likely_drops(tag_sets: TagSets | None) -> list[frozenset[str]]:

@@ -1081,10 +1081,12 @@ class RowsApart:
     """Whether all rows of each time were compared; otherwise more rows may overwrite each other."""
     within: str = ""
     """The tag for which only rows with one value were read; empty if rows with all values were."""
+    absent: tuple[str, ...] = ()
+    """The tags that none of the rows has: rows that have them were not compared."""
 
     def covers(self, tags: Collection[str]) -> bool:
         """Whether all rows that could overwrite others without the tags were compared; else, no loss proves nothing."""
-        return self.whole and self.within not in tags
+        return self.whole and {self.within, *self.absent}.isdisjoint(tags)
 
     def lost(self, tags: Collection[str]) -> tuple[int, bool]:
         """The number of rows that would overwrite another one without the tags, and whether it is exact for the rows

@@ -22,7 +22,7 @@ from tsaudit.model.finding import Finding, RuleResult, Severity, worst_first
 from tsaudit.model.plan import Effect, LeftOut, Loss, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import How, Measurement, Profile, TagSets
 from tsaudit.planning import describe
-from tsaudit.text import many
+from tsaudit.text import listed, many
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +455,9 @@ def _loss(measurement: Measurement, gone: Collection[str]) -> tuple[Loss | None,
         return None, "no rows with times were read" if apart is None else "there are no rows within the window"
     rows, exact = apart.lost(gone)
     if not rows and not apart.covers(gone):
-        return None, "the rows read are only some of those that share a time"
+        absent = [tag for tag in apart.absent if tag in gone]
+        which = f"none of the rows read has {listed(absent)}" if absent else ""
+        return None, which or "the rows read are only some of those that share a time"
     return Loss(rows, apart.rows, _beyond(measurement, apart.rows, apart.source.scope), exact), ""
 
 

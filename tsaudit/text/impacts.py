@@ -59,7 +59,8 @@ def consequence(impact: Impact, days: float) -> str:
                 amount = f"{_amount(impact, impact.now)}{_in_all(impact)}"
                 return f"It stays at {amount} or grows: which of the two is not known yet."
             if not _grows(impact, days):
-                return f"Nothing more: it stays at {_amount(impact, impact.now)}{_in_all(impact)}."
+                expires = ", or falls as data expires" if impact.kept_days is not None else ""
+                return f"Nothing more: it stays at {_amount(impact, impact.now)}{_in_all(impact)}{expires}."
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
             if impact.levels_off(days):
                 return f"It levels off at about {_amount(impact, impact.after(days))}{_in_all(impact)}{memory}."

@@ -55,6 +55,23 @@ def test_series_of_one_point_each(influxd: Influxd) -> None:
     assert (cost.statements, cost.rows) == (1, 9_000)
 
 
+def test_points_with_a_tag_that_is_new_are_compared(influxd: Influxd) -> None:
+    """Of a month of points, only those of the last hours have the tag: a sample of its series shows few points, so that
+    too long a part would be read, and of that only its oldest points.
+    """
+    old = [Row(NOW - timedelta(minutes=720 + 5 * n), {"host": f"h{n % 3}"}, {"v": 1.0}) for n in range(6_000)]
+    new = [
+        Row(NOW - timedelta(seconds=1 + 60 * (n // 2)), {"host": "h0", "request": f"{n * 7919:08x}"}, {"v": 1.0})
+        for n in range(1_400)
+    ]
+    apart, _ = compared([*new, *old], influxd, max_rows=2_000)
+    assert apart.rows >= 1_000
+    assert not apart.absent
+    lost, is_exact = apart.lost(("request",))
+    assert is_exact
+    assert lost >= 200
+
+
 def test_plan_says_how_many_points_are_lost(influxd: Influxd) -> None:
     """The loss is counted though rows were sampled by series, and stands beside the setting for the writer."""
     rows = [

@@ -37,7 +37,10 @@ many, in four shards, took 1.3 seconds and 82 MB of the server. If there are mor
 are read.
 """
 _ENOUGH: Final = 0.1
-"""Minimum share of the row limit. If a slice has fewer rows, a longer slice is read once."""
+"""Minimum share of the row limit: of fewer rows, a longer slice is read."""
+_MOST_READS: Final = 3
+_FULL: Final = 0.1
+"""Maximum share of a slice that may be unread: it ends too early if there is more."""
 _AIM: Final = 0.8
 _LONGER: Final = 100
 _SHORTEST: Final = timedelta(milliseconds=1)
@@ -184,15 +187,32 @@ def slice_of(runner: QueryRunner, draft: Draft, gone: Collection[str] = ()) -> R
     window, limit = draft.window(runner.window), runner.target.budget.max_rows
     whole = window.end - window.start
     expected = plan.per_second * whole.total_seconds()
-    part = _part(window, draft.measurement.last_time, whole if expected <= limit else whole * (_AIM * limit / expected))
-    read = _read(runner, draft, plan.key, part, limit, [plan.within] if plan.within else ())
-    if read is not None and read[0].num_rows < _ENOUGH * limit and part != window:
-        factor = min(_AIM * limit / max(read[0].num_rows, 1), _LONGER)
-        part = _part(window, draft.measurement.last_time, (part.end - part.start) * factor)
+    length, reads = (whole if expected <= limit else whole * (_AIM * limit / expected)), 0
+    while True:
+        part, reads = _part(window, draft.measurement.last_time, length), reads + 1
         read = _read(runner, draft, plan.key, part, limit, [plan.within] if plan.within else ())
-    if read is None or not read[0].num_rows:
+        if read is None:
+            return None
+        other = _other_length(read[0], part, limit)
+        if other is None or reads == _MOST_READS or (part == window and other > length):
+            return _sliced(runner, draft, *read, plan, part) if read[0].num_rows else None
+        length = other
+
+
+def _other_length(rows: pa.Table, part: Window, limit: int) -> timedelta | None:
+    """The length of a part with about as many rows as can be read, by the rows of this one; None if it has. Of one with
+    more, only the oldest rows were read, which may all be older than a tag that is new.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    read: int = rows.num_rows
+    if read < _ENOUGH * limit:
+        return (part.end - part.start) * min(_AIM * limit / max(read, 1), _LONGER)
+    if read < limit:
         return None
-    return _sliced(runner, draft, *read, plan, part)
+    last: datetime = pc.max(rows.column(0)).cast(pa.timestamp("us", "UTC"), safe=False).as_py()
+    return _AIM * (last - part.start) if last < part.end - _FULL * (part.end - part.start) else None
 
 
 def _part(window: Window, last: datetime, length: timedelta) -> Window:
