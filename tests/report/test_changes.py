@@ -22,6 +22,7 @@ from tests.builders import (
     a_profile,
     a_result,
     a_rule_result,
+    a_source,
     a_tag,
 )
 from tsaudit.history.lifecycle import IncidentState
@@ -291,6 +292,18 @@ def test_rows_of_windows_of_different_lengths_are_not_compared() -> None:
     found = movement(snapshot(table("cpu", rows=1_000)), longer)
     assert found.not_compared == ("rows",)
     assert {one.figure for one in found.figures} >= {"series", "tag_values"}
+
+
+def test_rows_that_are_not_those_of_the_window_are_not_compared() -> None:
+    """A table that was loaded with old rows has none of the last month, and a count of last week is none of today."""
+    cpu = table("cpu", rows=1_000)
+    loaded = replace(table("loaded", rows=200_000), own_window=Window(NOW - timedelta(days=190), NOW))
+    rows = figures(snapshot(cpu), snapshot(cpu, loaded))["rows"]
+    assert (rows.total.now, rows.total.change, rows.not_compared, rows.is_part) == (1_000, 0, 1, True)
+    reused = replace(cpu, rows=Count(1_000, a_source(as_of=NOW - timedelta(days=4))))
+    for engine, compared in (("influxdb1", 0), ("postgresql", 1)):
+        now = replace(snapshot(reused), engine=engine)
+        assert len([one for one in movement(snapshot(cpu), now).figures if one.figure == "rows"]) == compared
 
 
 def test_only_the_largest_are_listed_and_the_others_counted() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.engines.registry import ENGINES
 from tsaudit.history.lifecycle import is_good
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
@@ -328,8 +329,9 @@ class _Side:
 
     def __init__(self, profile: Profile) -> None:
         self.figures: dict[str, dict[Subject, Figure]] = {name: {} for name in (*_PARTS, *_WHOLES)}
+        other = {Subject(m.database, m.name) for m in profile.measurements if _has_rows_of_other_days(profile, m)}
         for one in figures_of_its_day(profile):
-            if one.name in self.figures:
+            if one.name in self.figures and not (one.name in _OF_WINDOW and one.subject in other):
                 self.figures[one.name][one.subject] = one
         self._profile = profile
         self._measurements = {(m.database, m.name): m for m in profile.measurements}
@@ -351,6 +353,16 @@ class _Side:
             return False
         found = self._measurements.get((subject.database, subject.measurement))
         return found is None or bool(subject.column and all(tag.key != subject.column for tag in found.tags))
+
+
+def _has_rows_of_other_days(profile: Profile, measurement: Measurement) -> bool:
+    """Whether its rows are not those of the window: it has none there, and others were counted, or they were counted on
+    an earlier day, when an index listed the same series. A table is counted again if its contents have changed.
+    """
+    rows = measurement.rows
+    if measurement.own_window is not None or rows is None:
+        return measurement.own_window is not None
+    return ENGINES[profile.engine].has_series_index and rows.source.as_of.date() < profile.day
 
 
 def _compared(old: Figure, new: Figure) -> Mover | None:
