@@ -20,7 +20,7 @@ from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_source
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect import collect, rows
-from tsaudit.collect.draft import Draft, ReadRows, epoch_us
+from tsaudit.collect.draft import Draft, PartialScan, ReadRows, epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx.measuring import InfluxMeasuring
@@ -219,7 +219,7 @@ def test_times_in_text_are_read_at_once_as_one_by_one(
     assert epoch_us(column, TimeKind.TEXT).to_pylist() == expected
 
 
-def _with_rises(most: int, try_query: Callable[..., Any]) -> list[Field]:
+def _with_rises(most: int, try_query: Callable[..., Any], scan: PartialScan | None = None) -> list[Field]:
     """The field with IDs of a table of a million rows, a fifth of them in the window, of which 10,000 were read."""
     times = [NOW - timedelta(seconds=n) for n in range(10_000)]
     measurement = a_measurement(
@@ -233,6 +233,7 @@ def _with_rises(most: int, try_query: Callable[..., Any]) -> list[Field]:
         time=TimeColumn("ts", TimeKind.ZONED),
         sample=ReadRows(pa.table({"ts": times, "id": range(10_000)})),
         sample_limit=10_000,
+        partial_scan=scan,
     )
     runner: Any = SimpleNamespace(
         target=SimpleNamespace(budget=SimpleNamespace(max_scan_rows=most)),
@@ -248,6 +249,14 @@ def test_pages_read_for_the_rise_of_ids_are_within_the_budget(most: int, percent
     asked: list[Any] = []
     _with_rises(most, lambda _fact, _consume, given: asked.append(given))
     assert [float(given.partial_scan.percent) for given in asked] == [percent]
+
+
+@pytest.mark.parametrize("newest", [False, True])
+def test_rise_of_ids_when_rows_from_all_of_the_window_were_read_already(*, newest: bool) -> None:
+    asked: list[Any] = []
+    scan = PartialScan(newest, 200_000, 1_000_000, 20_000)
+    _with_rises(20_000, lambda _fact, _consume, given: asked.append(given), scan)
+    assert len(asked) == newest
 
 
 @pytest.mark.parametrize(("found", "is_known"), [(19_999, True), (20_000, False)])
