@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import Any
@@ -16,6 +17,7 @@ from tests.collect.test_contract import NAMES
 from tests.collecting import Tampered, collected, collected_with
 from tests.databases import Collection, Dataset, times, write
 from tests.engines.mongodb.double import MongoDB
+from tsaudit.analysis.schema_diff import differences
 from tsaudit.engines.connection import Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
@@ -256,16 +258,24 @@ def test_documents_with_more_fields_than_anybody_describes(mongodb: str) -> None
     profile, found = _one(mongodb, Collection("keyed", [{f"k{i}_{j}": 1 for j in range(30)} for i in range(50)]))
     assert len(found["keyed"].fields) == 1000
     assert "_id" in _fields(found["keyed"])
-    (gap,) = [g for g in profile.gaps if g.fact == "documents"]
+    (gap,) = [g for g in profile.gaps if g.fact == "field_types"]
     assert (gap.reason, gap.measurement) == (Reason.OVER_BUDGET, "keyed")
     assert gap.detail == "501 of 1,501 different fields are not described, the rarest ones"
+    results = {result.code: result for result in evaluate(profile).results}
+    assert results["DRF001"].gaps == (gap,)
+    assert not [code for code in ("DOC005", "DOC012", "STO001") if results[code].gaps]
+    # What fell below the limit was not removed, nor is what rose above it new.
+    (keyed,) = profile.measurements
+    other = replace(profile, measurements=(replace(keyed, fields=keyed.fields[:900]),))
+    assert not list(differences(profile, other))
+    assert not list(differences(other, profile))
 
 
 def test_documents_with_more_fields_than_anybody_looks_at(mongodb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("tsaudit.engines.mongodb.measuring"), "_MOST_SEEN", 1100)
     profile, found = _one(mongodb, Collection("keyed", [{f"k{i}_{j}": 1 for j in range(30)} for i in range(50)]))
     assert len(found["keyed"].fields) == 1000
-    (gap,) = [g for g in profile.gaps if g.fact == "documents"]
+    (gap,) = [g for g in profile.gaps if g.fact == "field_types"]
     assert gap.detail == "more than 100 of more than 1,100 different fields are not described, the rarest ones"
 
 
