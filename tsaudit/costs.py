@@ -16,11 +16,13 @@ from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import avoidable_series
 from tsaudit.analysis.columns.columns import CHANGED, EVENT, OTHER, WRITTEN, are_quantities, words_of
 from tsaudit.analysis.shapes.periods import period_families
+from tsaudit.analysis.significance import ALIKE
 from tsaudit.guidelines import matters
 from tsaudit.model.figures import Subject, with_zone
 from tsaudit.model.finding import SERVER, Currency, Impact
-from tsaudit.model.profile import FOREVER, Index, Measurement, TableKind, Tag, Window
+from tsaudit.model.profile import FOREVER, Copies, Index, Measurement, TableKind, Tag, Window
 from tsaudit.text import day as written
+from tsaudit.text import instant, listed, span
 
 if TYPE_CHECKING:
     from tsaudit.analysis.collection_families import CollectionFamily
@@ -671,6 +673,29 @@ def of_numbers_as_text(name: str, sample: Sequence[str], distinct: int) -> Impac
 def sorts_as_text(name: str) -> str:
     """Which queries of a text column with numbers are wrong."""
     return f"Queries that sort by {name}, or ask for a range or an extreme of it, take 10 for less than 9."
+
+
+def are_many_copies(case: Case, copies: int, found: Copies) -> bool:
+    """Whether so many of the rows read are copies that they are not only what clients send again after errors."""
+    return copies >= max(ALIKE, case.harm.max_overwritten_share * found.rows)
+
+
+def of_copies(case: Case, found: Copies) -> Impact | None:
+    """What it costs that rows are stored twice; None if they may be events of their own that look the same."""
+    if found.first is not None and found.last is not None and are_many_copies(case, found.in_bulk, found):
+        said = f"Sums and counts are too high, at least of the rows from {span(found.first, found.last)}."
+    elif found.key:
+        where = f" with {place_of(found)}" if found.column else ""
+        since = f" since {instant(found.since)}" if found.since else ""
+        said = f"Sums and counts of the rows{where}{since} are too high."
+    else:
+        return None
+    return Impact(Currency.ANSWERS, how="rows that were read, compared with each other", consequence=said)
+
+
+def place_of(found: Copies) -> str:
+    """The values that all copies have in one column, in words."""
+    return f"{found.column}={listed(found.values, 3)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,17 +28,16 @@ def _texts(*values: str | None) -> ReadColumn:
     return _column(list(values), pa.string())
 
 
-def test_repeats_when_rows_differ_in_nothing_or_in_a_field() -> None:
+def test_repeats_when_rows_have_the_same_tags_and_time() -> None:
     tags = {"host": _texts("a", "a", "a", "a", None)}
-    fields = {"line": _texts("x", "x", "y", "x", "x")}
-    found = repeats(tags, fields, MINUTES, a_source())
-    assert (found.rows, found.repeated, found.identical) == (5, 2, 1)
+    found = repeats(tags, MINUTES, a_source())
+    assert (found.rows, found.repeated) == (5, 2)
 
 
 def test_repeats_when_there_is_no_tag_and_a_time_is_missing() -> None:
     times = _column([START, START, None, None], pa.timestamp("us", "UTC"))
-    found = repeats({}, {"line": _texts("x", "y", "x", "x")}, times, a_source())
-    assert (found.rows, found.repeated, found.identical) == (2, 1, 0)
+    found = repeats({}, times, a_source())
+    assert (found.rows, found.repeated) == (2, 1)
 
 
 def test_lag_when_events_come_late() -> None:

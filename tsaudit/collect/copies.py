@@ -51,10 +51,13 @@ _PLACES: Final = 8
 def find_copies(runner: QueryRunner, draft: Draft, source: Source) -> Copies | None:
     """The copies among the rows read, or among rows from all of the table, if more of those are copies for certain:
     where a file was loaded twice, other rows came since, and where each load brings the last weeks again, the newest
-    rows came once. None if the table has no columns to compare.
+    rows came once. Only the rows read are compared if the engine declares tags. None if the table has no columns to
+    compare.
     """
     found = _copies(draft, source)
     if found is None or found.in_bulk or draft.is_of_pages or draft.time is None or _are_kept_apart(draft, found):
+        return found
+    if not runner.engine.infers_roles:
         return found
     queries, which = _of_all_rows(runner, draft, found)
     read = more_rows(runner, draft, *queries) if queries else None

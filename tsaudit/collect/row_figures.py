@@ -175,28 +175,23 @@ _MOST_COUNTED: Final = 8
 
 def repeats(
     tags: Mapping[str, ReadColumn],
-    fields: Mapping[str, ReadColumn],
     times: ReadColumn,
     source: Source,
     times_us: ReadColumn | None = None,
 ) -> Repeats:
-    """The number of rows that duplicate another one, and what was lost of them. Rows without a time are left out.
+    """The number of rows with the tags and time of another one, and what was lost of them. Rows without a time are left
+    out.
 
     `times_us`: the times in microseconds, if they are known.
     """
     key = [column.where(times.known) for column in (times, *tags.values())]
-    rest = [column.where(times.known) for column in fields.values()]
-    rows = len(key[0])
-    keys = whole = rows
+    rows = keys = len(key[0])
     if len(key[0].distinct) < rows:
-        of_key = series_of_rows(key, rows)
-        keys = int(of_key.max(initial=-1)) + 1
-        if keys < rows:
-            whole = int(combined([of_key, *(column.codes for column in rest)], rows).max(initial=-1)) + 1
+        keys = int(series_of_rows(key, rows).max(initial=-1)) + 1
     lost = None
     if times_us is not None and keys == rows:
         lost = lost_ratio(series_of_rows(key[1:], rows), times_us.where(times.known).values.fill_null(1).to_numpy())
-    return Repeats(rows, rows - keys, rows - whole, source, lost)
+    return Repeats(rows, rows - keys, source, lost)
 
 
 def rows_apart(

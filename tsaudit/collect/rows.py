@@ -86,15 +86,10 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
         column = values[field.key]
         found = filled_in(field, column, layout.by_series, source, layout.tag_columns, measured)
         fields.append(_over_time(runner, draft, found, column, layout, is_id=field.key in ids))
-    repeated = layout.repeats
-    if times and repeated and repeated.repeated:
-        # A row that is stored twice has another number each time.
-        written = {key: column for key, column in values.items() if key not in given}
-        repeated = repeats(layout.tag_columns, written, times[0], source, times[1])
     known = draft.measurement
     stored = stored_bytes(runner, draft, source) if runner.engine.repeats_texts else known.row_bytes
     is_table = runner.engine.infers_roles
-    copied = find_copies(runner, draft, source) if is_table else known.copies
+    has_all = is_table or runner.engine.keeps_all_rows(known)
     if times:
         if is_table or runner.engine.has_series_index:
             fields = with_ends(runner, draft, fields)
@@ -107,9 +102,9 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
         rhythms=layout.rhythms,
         rows_apart=layout.rows_apart,
         point_sample=layout.point_sample,
-        repeats=repeated,
+        repeats=layout.repeats,
         row_bytes=stored,
-        copies=copied,
+        copies=find_copies(runner, draft, source) if has_all else known.copies,
     )
     return replace(draft, measurement=measurement)
 
@@ -163,7 +158,6 @@ class _Layout:
     rows_apart: RowsApart | None = None
     point_sample: PointSample | None = None
     repeats: Repeats | None = None
-    """The rows are compared without their fields."""
 
     def tag(self, tag: Tag) -> Tag:
         """The tag with what the rows show."""
@@ -246,7 +240,7 @@ def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
             source,
             all_rows=draft.is_read_whole,
         ),
-        repeats=repeats(tags, {}, times, source, times_us),
+        repeats=repeats(tags, times, source, times_us),
     )
 
 

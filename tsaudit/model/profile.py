@@ -913,8 +913,6 @@ class Repeats:
     """Number of rows read that have a time."""
     repeated: int
     """Number of rows with the same tags and time as an earlier one."""
-    identical: int
-    """Number of these rows that are the same in all other columns, too."""
     source: Source
     lost_ratio: float | None = None
     """Estimated share of the rows written, 0 to 1, that were overwritten by others of the same second, if they are
@@ -1345,7 +1343,7 @@ class Measurement:
     rows_apart: RowsApart | None = None
     """Which tags distinguish rows with the same time; None if no rows with times, or only of some series, were read."""
     copies: Copies | None = None
-    """Rows that are copies of another one; None if no rows were read, or if the engine declares tags."""
+    """Rows that are copies of another one; None if no rows were read, or if it keeps one row per source and time."""
     repeats: Repeats | None = None
     """Duplicate rows; None if no rows with times were read."""
     stored: StoredRows | None = None

@@ -151,6 +151,7 @@ def test_a_field_becomes_part_of_the_key(server: GreptimeDB) -> None:
 
 def test_rows_that_are_kept_twice_are_counted(server: GreptimeDB) -> None:
     steps = _written(server, options={"append_mode": "true"})(DropRepeats(AT, "3 of 7 rows read"))
+    assert list(steps) == [StepKind.WRITER, StepKind.STORED, StepKind.VERIFY], "what is copied before comes again"
     assert steps[StepKind.STORED].loses == "rows that equal another one in all columns: 3 of 7 rows read"
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_count, a_field, a_source
+from tests.builders import NOW, a_field, a_source
+from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import LINES, a_table, a_text, findings, steps
-from tests.rules.cases import Case, dataset
+from tests.engines.greptimedb.server import a_target, running
+from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.engines.greptimedb.rules.rows_of_one_key import rows_of_one_key as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Severity
-from tsaudit.model.profile import Measurement, Repeats, Storage
+from tsaudit.model.profile import Copies, Measurement, Repeats, Storage
 
 MB = 1_000_000
 
@@ -37,72 +37,79 @@ CASES = (
 )
 
 
-def _table(repeated: int, identical: int, rows: int = 10_000, logs: bool = False, append: str = "true") -> Measurement:
-    seen = Repeats(rows, repeated, identical, a_source())
+def _table(
+    repeated: int, copies: int, *, logs: bool = False, in_bulk: int = 0, key: str = "", append: str = "true"
+) -> Measurement:
+    """10,000 rows were read."""
     fields = (a_text("message", LINES),) if logs else (a_field("amount", ("double",)),)
-    return a_table(options={"append_mode": append}, repeats=seen, fields=fields)
-
-
-def test_finding_when_just_over_the_limit() -> None:
-    assert not findings(rule, _table(100, 100))
-    (finding,) = findings(rule, _table(101, 101))
-    assert (
-        finding.message == "1% of the rows read are the same in all columns as another one, and all of them are kept."
+    ends = (NOW - timedelta(hours=1), NOW) if in_bulk else (None, None)
+    return a_table(
+        options={"append_mode": append},
+        repeats=Repeats(10_000, repeated, a_source()),
+        copies=Copies(10_000, copies, in_bulk, *ends, (), a_source(), (key,) if key else ()),
+        fields=fields,
+        storage=Storage(900 * MB, 0),
     )
+
+
+@pytest.mark.parametrize("logs", [False, True])
+def test_finding_at_the_limit_and_just_below_it(logs: bool) -> None:
+    assert not findings(rule, _table(99, 99, logs=logs))
+    (finding,) = findings(rule, _table(100, 100, logs=logs))
+    said = "1% of the 10,000 rows read are the same in all columns as another one, and all of them are kept."
+    assert finding.message == said
+    assert (finding.severity, finding.impact) == (Severity.NOTE, None), "each may be an event of its own"
     # Said, as the table would have it from its database otherwise.
-    assert "'append_mode'='false'" in steps(rule, _table(101, 101))
+    assert ("'append_mode'='false'" in steps(rule, _table(100, 100, logs=logs))) is not logs
 
 
 def test_corrections_count_for_numbers_and_not_for_log_lines() -> None:
     (finding,) = findings(rule, _table(500, 0))
-    assert finding.message == "5% of the rows read have the same key and time as another one, and all of them are kept."
+    said = "5% of the 10,000 rows read have the key and time of another one, and all of them are kept."
+    assert (finding.message, finding.severity) == (said, Severity.NOTE)
     assert not findings(rule, _table(500, 0, logs=True))
     assert findings(rule, _table(500, 200, logs=True))
 
 
-def test_copy_when_rows_are_the_same_in_all_columns() -> None:
-    seen = Repeats(1000, 900, 500, a_source())
-    table = a_table(options={"append_mode": "true"}, key=(), repeats=seen, fields=(a_text("message", LINES),))
-    assert steps(rule, table).startswith("Copy each row of logs once, with SELECT DISTINCT, to a new table like it.")
-
-
-def _stored(repeated: int, data: int | None, **changes: Any) -> Measurement:
-    return dataclasses.replace(_table(repeated, repeated), storage=Storage(data, 0), **changes)
-
-
-def test_cost_is_their_share_of_the_bytes() -> None:
-    (finding,) = findings(rule, _stored(1_000, 900 * MB))
-    assert finding.impact is not None
-    assert (finding.impact.currency, finding.impact.now) == (Currency.BYTES, 90 * MB)
-    assert (finding.impact.whole, finding.impact.per_day) == (900 * MB, 3 * MB)
-    (finding,) = findings(rule, _stored(1_000, None))
-    assert finding.impact is None
-
-
 @pytest.mark.parametrize(
-    ("repeated", "data", "expected"),
+    ("logs", "in_bulk", "key", "severity"),
     [
-        # 3 MB a day more, 1.2 GB in a year.
-        (1_000, 900 * MB, Severity.WARNING),
-        (1_000, 7 * MB, Severity.NOTE),
-        # Much, and less than a twentieth of the table.
-        (499, 900 * MB, Severity.NOTE),
+        (True, 100, "", Severity.WARNING),
+        (False, 100, "", Severity.WARNING),
+        (True, 0, "request_id", Severity.WARNING),
+        # Bursts of the same line are no batch that was sent again.
+        (True, 99, "", Severity.NOTE),
     ],
 )
-def test_severity_when_they_cost_something(repeated: int, data: int, expected: Severity) -> None:
-    (finding,) = findings(rule, _stored(repeated, data))
-    assert finding.severity is expected
+def test_copies_give_wrong_answers(logs: bool, in_bulk: int, key: str, severity: Severity) -> None:
+    (finding,) = findings(rule, _table(700, 700, logs=logs, in_bulk=in_bulk, key=key))
+    assert finding.severity is severity
+    if severity is Severity.WARNING:
+        assert finding.impact is not None
+        # Those of other times may be there once: nothing is said about the bytes of the table.
+        assert (finding.impact.currency, finding.impact.now) == (Currency.ANSWERS, 0)
+        assert finding.impact.consequence.startswith("Sums and counts ")
 
 
-def test_rate_when_the_window_has_a_part_of_the_rows() -> None:
-    old = _stored(1_000, 900 * MB, rows=a_count(1_000_000), rows_total=a_count(10_000_000))
-    (finding,) = findings(rule, old)
-    assert finding.impact is not None
-    assert finding.impact.per_day == pytest.approx(0.3 * MB)
-    young = dataclasses.replace(old, rows_total=old.rows, first_time=NOW - timedelta(days=3))
-    (finding,) = findings(rule, young)
-    assert finding.impact is not None
-    assert finding.impact.per_day == 30 * MB
+def test_the_sender_is_mended_before_rows_are_copied() -> None:
+    said = steps(rule, _table(900, 500, logs=True, in_bulk=500))
+    assert said.startswith("First have the sender write each row once")
+    assert "Copy each row of logs once, with SELECT DISTINCT, to a new table like it." in said
+
+
+def test_a_batch_that_is_sent_again_and_lines_that_repeat() -> None:
+    """As a collector that lost its place in a file; and an application that writes a line for each of its threads."""
+    start = times(1)[0] - timedelta(hours=2)
+    lines = [Row(start + timedelta(seconds=7.31 * i), {}, {"message": line}) for i, line in enumerate(LINES[:900])]
+    threads = [row for i, row in enumerate(lines) for _ in range(1 + i % 3)]
+    options = Greptime(options={"append_mode": "true"}, time_digits=6)
+    made = {"again": [*lines, *lines[300:600]], "threads": threads, "once": lines}
+    tables = [Table(name, (), {"message": "string"}, rows, greptime=options) for name, rows in made.items()]
+    with running() as server:
+        profile = collected(a_target(server, Dataset(tables, database="d")))
+    found = {f.subject.measurement: f for f in run_rule(rule, profile).findings}
+    assert {name: f.severity for name, f in found.items()} == {"again": Severity.WARNING, "threads": Severity.NOTE}
+    assert found["again"].message.startswith("25% of the 1,200 rows read are the same in all columns")
 
 
 def test_silence_when_the_table_deduplicates() -> None:

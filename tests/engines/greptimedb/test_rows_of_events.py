@@ -151,7 +151,7 @@ def test_addresses_of_clients_show_events_unless_each_source_has_its_own() -> No
     ("share", "expected"), [(None, Severity.NOTE), (0.049, Severity.NOTE), (0.05, Severity.WARNING)]
 )
 def test_severity_where_only_the_odds_tell_what_was_lost(share: float | None, expected: Severity) -> None:
-    seen = Repeats(3_000, 0, 0, a_source(), share)
+    seen = Repeats(3_000, 0, a_source(), share)
     for in_files in (None, 1_000_000):
         finding = _one(_table(in_files, repeats=seen))
         assert finding.severity is expected

@@ -63,6 +63,9 @@ class GreptimeAdvice(SqlAdvice):
     def writer(self) -> Step | None:
         if (of_metrics := self._of_metrics()) is not None:
             return of_metrics
+        if any(isinstance(change, DropRepeats) for change in self.changes):
+            again = "otherwise it repeats rows again, as after a timeout, or a restart that forgets what it has sent."
+            return Step(StepKind.WRITER, f"First have the sender write each row once: {again}")
         here = self.place.measurement
         is_of_metrics = here is not None and tables.is_metric(here)
         usual = writers.Program.PROMETHEUS if is_of_metrics else writers.Program.APPLICATION

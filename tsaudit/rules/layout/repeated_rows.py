@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit import costs
 from tsaudit.analysis.columns.columns import is_load_stamp
-from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.change import DropRepeats
 from tsaudit.model.figures import How
-from tsaudit.model.finding import Currency, Evidence, Finding, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding
 from tsaudit.model.profile import Copies, Measurement
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.text import instant, listed, many, number, percent, span
+from tsaudit.text import listed, many, number, percent, span
 
 
 @rule(
@@ -60,12 +60,8 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         found = measurement.copies
-        if found is not None and found.copies >= _least(case, found):
+        if found is not None and costs.are_many_copies(case, found.copies, found):
             yield _finding(case, measurement, found)
-
-
-def _least(case: Case, found: Copies) -> float:
-    return max(ALIKE, case.harm.max_overwritten_share * found.rows)
 
 
 def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
@@ -75,23 +71,20 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
     words = {How.SAMPLED: "at least ", How.ESTIMATE: "about "}
     least = words.get(found.source.how, "") if share < 1 else ""
     message = f"{least}{percent(share)} of the {many(found.rows, 'row')} read are copies of another one"
-    message += f", all with {_place(found)}" if found.column else ""
+    message += f", all with {costs.place_of(found)}" if found.column else ""
     message += f", the same in {columns}"
-    too_high = ""
-    if found.in_bulk >= _least(case, found) and found.first is not None and found.last is not None:
+    if found.first and found.last and costs.are_many_copies(case, found.in_bulk, found):
         when = span(found.first, found.last)
-        too_high = f"Sums and counts are too high, at least of the rows from {when}."
         message += f": nearly all those from {when} are there more than once. Sums and counts are too high."
     elif found.key:
-        too_high = f"Sums and counts of the rows{_where(found)} are too high."
         message += f", even in {found.key[-1]}. Sums and counts are too high."
     else:
         message += ", so sums and counts are too high, unless each is an event of its own."
-    how = "rows that were read, compared with each other"
+    there = many(found.rows_there, "row")
     changes = (_dropped(measurement, found, f"{least}{number(found.copies)}"),) if found.key else ()
     return Finding(
         subject=subject_of(measurement),
-        impact=Impact(Currency.ANSWERS, how=how, consequence=too_high) if too_high else None,
+        impact=costs.of_copies(case, found),
         message=message,
         changes=changes,
         fix="" if changes else _fix(measurement, found),
@@ -101,7 +94,7 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
             Evidence(f"rows that are the same in {columns}", f"{number(found.copies)} of {number(found.rows)}"),
             *([Evidence("a row is identified by", listed(found.key))] if found.key else []),
             *(
-                [Evidence(f"copies with {_place(found)}", f"{number(found.copies)} of {many(found.rows_there, 'row')}")]
+                [Evidence(f"copies with {costs.place_of(found)}", f"{number(found.copies)} of {there}")]
                 if found.column
                 else []
             ),
@@ -109,17 +102,6 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
         facts=("row_sample",),
         source=found.source,
     )
-
-
-def _where(found: Copies) -> str:
-    """Which rows have copies and since when, as far as that is known: ` with exchange=binance since 2026-11-21`."""
-    return (f" with {_place(found)}" if found.column else "") + (
-        f" since {instant(found.since)}" if found.since else ""
-    )
-
-
-def _place(found: Copies) -> str:
-    return f"{found.column}={listed(found.values, 3)}"
 
 
 def _dropped(measurement: Measurement, found: Copies, copies: str) -> DropRepeats:

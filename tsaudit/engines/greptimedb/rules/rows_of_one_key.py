@@ -10,8 +10,8 @@ from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.engines.greptimedb import tables
 from tsaudit.model.change import Change, DropRepeats, MakeTag, SetOption
-from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Field, Measurement, Repeats, Tag
+from tsaudit.model.finding import Currency, Evidence, Finding
+from tsaudit.model.profile import Field, Measurement, Tag
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 
@@ -24,7 +24,7 @@ _PARTS: Final = 0.1
 @rule(
     code="STO006",
     title="Rows of one key and time are lost, or kept twice",
-    costs={Currency.OVERWRITTEN, Currency.BYTES},
+    costs={Currency.OVERWRITTEN, Currency.ANSWERS},
     guidelines=("E2", "E9", "E10"),
     requires={"options", "columns"},
     uses={
@@ -34,7 +34,6 @@ _PARTS: Final = 0.1
         "null_ratios",
         "row_sample",
         "row_patterns",
-        "storage",
         "stored_rows",
         "tag_values",
     },
@@ -48,9 +47,11 @@ def rows_of_one_key(case: Case) -> Iterator[Finding]:
     of its events are lost. A loss of 5% or more is a warning. Without either, the finding is a note. Reported is one of
     these:
 
-    - An append-only table in which more than `harm.max_overwritten_share` of the rows read equal another one in all
-      columns, or in key and time if the table has a key and otherwise only numbers. They cost their share of the
-      table's bytes, as `information_schema.region_statistics` reports them.
+    - An append-only table in which `harm.max_overwritten_share` of the rows read, and at least 20, equal another one in
+      all columns, and three times as many as chance would make equal. They give wrong answers, which is a warning, if
+      even an ID is the same, or if they are in periods in which nearly all rows are there equally often, as when a
+      batch is sent again. Otherwise they may be events of their own. Of a table with a key and otherwise only numbers,
+      rows with the same key and time are enough for a note.
     - A table of events that is not append-only. Events are recognized by text fields with log lines, documents,
       addresses, or IDs, or by such an ID in the key; if rows were overwritten, also by rows that arrive irregularly and
       have several texts that vary within a series. Some of these may have been sent twice, so this is never critical.
@@ -101,50 +102,39 @@ def rows_of_one_key(case: Case) -> Iterator[Finding]:
 
 
 def _repeated(case: Case, measurement: Measurement) -> Finding | None:
-    seen = measurement.repeats
-    if seen is None:
+    seen, found = measurement.repeats, measurement.copies
+    if seen is None or found is None:
         return None
-    repeated = seen.repeated if _is_of_numbers(measurement) else seen.identical
-    is_more = repeated > case.harm.max_overwritten_share * seen.rows
-    return _of_repeated(case, measurement, seen, repeated) if is_more else None
-
-
-def _is_of_numbers(measurement: Measurement) -> bool:
-    return bool(measurement.tags) and not any(is_text(t) for f in measurement.fields for t in f.types)
-
-
-def _impact(case: Case, measurement: Measurement, share: float) -> Impact | None:
-    """The cost of the duplicates' share of the table; None if the table's bytes are not known."""
-    held = measurement.storage.data_bytes if measurement.storage else None
-    if held is None:
-        return None
-    how = "share of duplicates among the rows read, times the table's bytes by region_statistics"
-    return costs.of_bytes(case, measurement, share * held, how=how)
-
-
-def _of_repeated(case: Case, measurement: Measurement, seen: Repeats, repeated: int) -> Finding:
-    key = tables.primary_key(measurement)
-    same = "are the same in all columns" if repeated == seen.identical else "have the same key and time"
-    subject = subject_of(measurement)
+    subject, impact = subject_of(measurement), None
     # If values are numbers, the row that was written last is correct; each text, however, may be an event of its own.
-    change: Change = SetOption(subject, "append_mode", "false")
-    if not _is_of_numbers(measurement):
-        change = DropRepeats(subject, f"{number(seen.identical)} of {number(seen.rows)} rows read repeat another one")
+    is_of_numbers = measurement.tags and not any(is_text(t) for f in measurement.fields for t in f.types)
+    changes: tuple[Change, ...] = (SetOption(subject, "append_mode", "false"),)
+    fix = "Have the sender write each row once, too."
+    if costs.are_many_copies(case, found.copies, found):
+        repeated, same, impact = found.copies, "are the same in all columns as", costs.of_copies(case, found)
+        if not is_of_numbers:
+            changes = (DropRepeats(subject, f"{number(repeated)} of {many(found.rows, 'row')} read"),) if impact else ()
+            fix = "" if changes else "If they were sent twice, have the sender write each row once."
+    elif is_of_numbers and seen.repeated > case.harm.max_overwritten_share * seen.rows:
+        repeated, same = seen.repeated, "have the key and time of"
+    else:
+        return None
+    share = repeated / seen.rows
     return Finding(
         subject=subject,
-        impact=_impact(case, measurement, repeated / seen.rows),
-        message=f"{percent(repeated / seen.rows)} of the rows read {same} as another one, and all of them are kept.",
-        changes=(change,),
-        fix="Have the sender write each row once: otherwise they repeat again.",
-        observed=repeated / seen.rows,
+        impact=impact,
+        message=f"{percent(share)} of the {many(seen.rows, 'row')} read {same} another one, and all of them are kept.",
+        changes=changes,
+        fix=fix,
+        observed=share,
         unit="share of the rows read",
         evidence=(
             Evidence("rows with the key and time of another", f"{number(seen.repeated)} of {number(seen.rows)}"),
-            Evidence("rows that are the same in all columns", f"{number(seen.identical)} of {number(seen.rows)}"),
-            Evidence("key", listed(key)),
+            Evidence("rows that are the same in all columns", f"{number(found.copies)} of {number(found.rows)}"),
+            Evidence("key", listed(tables.primary_key(measurement))),
         ),
-        facts=("options", "row_sample", "indexes", "storage"),
-        source=seen.source,
+        facts=("options", "row_sample", "indexes"),
+        source=found.source,
     )
 
 
