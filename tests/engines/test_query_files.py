@@ -75,7 +75,7 @@ COMMANDS_THAT_READ = {
     "serverStatus",
     "top",
 }
-STAGES_THAT_READ = {"$sample", "$limit", "$project", "$sort", "$collStats", "$indexStats"}
+STAGES_THAT_READ = {"$sample", "$limit", "$project", "$set", "$unset", "$sort", "$collStats", "$indexStats"}
 KINDS = ("timestamp", "zoned", "text", "s", "ms", "us", "ns")
 
 

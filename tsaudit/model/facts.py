@@ -552,8 +552,8 @@ _OF_MEASUREMENTS: Final = (
     Fact(
         "largest_document",
         OfMeasurement,
-        ("bytes",),
-        "the bytes of the largest of all documents, where the collection has more bytes than a sample explains",
+        ("document", "bytes", "path", "data_type", "value", "value_bytes", "items", "first_item", "last_item"),
+        "the largest of all documents, as in `documents`, where the collection has more bytes than a sample explains",
     ),
     Fact(
         "buckets",

@@ -901,6 +901,8 @@ class Documents:
     source: Source
     is_max_of_all: bool = False
     """Whether `max_bytes` is of all documents, not only of those that were read."""
+    largest_field: str | None = None
+    """The field that takes most of the largest of all documents; None if `max_bytes` is only of those read."""
     added_ratio: float | None = None
     """Share of the bytes read that is added each day at present, by the newest documents' times; None if unknown."""
 

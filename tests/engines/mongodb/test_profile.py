@@ -172,6 +172,28 @@ def test_a_huge_document_that_no_sample_has(most: int) -> None:
     assert finding.message == "The largest document has 9 MB; the server rejects more than 16 MiB."
     assert finding.impact is not None
     assert finding.impact.how.startswith("largest of all documents")
+    assert finding.main_contributor == "blob"
+
+
+def test_array_of_a_huge_document_that_no_sample_has() -> None:
+    """It is read once its size shows that it is there, so the finding is about its array from the first day on."""
+    events = [{"at": NOW - timedelta(minutes=i), "text": "x" * 400} for i in range(20_000)]
+    documents = [{"_id": i, "events": events[:1]} for i in range(20_000)]
+    server = MongoDB()
+    dataset = Dataset(collections=[Collection("few", [*documents, {"_id": -1, "events": events}])])
+    profile = collected(write(dataset, "mongodb", server.url))
+    server.stop()
+    (few,) = profile.measurements
+    assert few.documents is not None
+    assert (few.documents.is_max_of_all, few.documents.largest_field) == (True, "events")
+    (result,) = [one for one in evaluate(profile).results if one.code == "DOC005"]
+    (finding,) = result.findings
+    assert finding.main_contributor == "events"
+    assert finding.message.startswith(
+        "events contains 1 item on average and up to 20,000; the largest document has 8.69"
+    )
+    assert finding.impact is not None
+    assert finding.impact.per_day == pytest.approx(few.documents.max_bytes / (19_999 / 1440), rel=0.01)
 
 
 def test_documents_like_those_of_the_sample_are_not_all_read() -> None:

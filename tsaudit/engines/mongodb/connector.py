@@ -108,7 +108,9 @@ def _mean_bytes(shards: Sequence[Row]) -> float | None:
 
 
 def _largest_document(query: Query) -> Iterator[pa.RecordBatch]:
-    yield fact_batch("largest_document", query.documents(query.statement()))
+    for document in query.documents(query.statement(), _RAW):
+        query.rows.bytes = len(document.raw)
+        yield batch(0, [document.raw])
 
 
 def _indexes(query: Query) -> Iterator[pa.RecordBatch]:

@@ -174,8 +174,8 @@ _ERRORS: Final = 3
 
 
 def _with_largest(runner: QueryRunner, draft: Draft, sizes: Sequence[int]) -> Draft:
-    """The draft with the size of the largest document, if the collection has so many more bytes than documents of these
-    sizes that some that were not read must be much larger. A few among many are in no sample.
+    """The draft with the largest document, if the collection has so many more bytes than documents of these sizes that
+    some that were not read must be much larger. A few among many are in no sample.
     """
     documents, storage, rows = draft.measurement.documents, draft.measurement.storage, draft.measurement.rows
     if documents is None or storage is None or storage.mean_row_bytes is None or rows is None:
@@ -192,13 +192,26 @@ def _with_largest(runner: QueryRunner, draft: Draft, sizes: Sequence[int]) -> Dr
         )
         runner.gap("largest_document", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return draft
-    batches: list[pa.RecordBatch] = []
-    statement = runner.query("largest_document", batches.append, OfMeasurement(**draft.about(runner.window)))
-    if statement is None or not (found := [n for batch in batches for n in batch.column(0).to_pylist()]):
+    largest = _Sample()
+    statement = runner.query("largest_document", largest.add, OfMeasurement(**draft.about(runner.window)))
+    if statement is None or not largest.bytes:
         return draft
-    documents = replace(documents, max_bytes=max(documents.max_bytes, *found), is_max_of_all=True)
-    known = replace(draft.measurement, documents=documents)
+    key, path = max(largest.paths.items(), key=lambda one: one[1].value_bytes)
+    most = max(documents.max_bytes, *largest.bytes.values())
+    documents = replace(documents, max_bytes=most, is_max_of_all=True, largest_field=key)
+    fields = {field.key: field for field in draft.measurement.fields}
+    if path.items:
+        longest = _field(key, path, documents.read, documents.source, largest.growth_of(path, runner.window.end))
+        fields[key] = _with_longest(fields.get(key, longest), longest)
+    known = replace(draft.measurement, documents=documents, fields=tuple(fields.values()))
     return replace(draft, measurement=known).sent("largest_document", statement)
+
+
+def _with_longest(field: Field, longest: Field) -> Field:
+    """The field with the array of the largest document, which will be the first to reach the limit."""
+    assert longest.items is not None
+    mean = field.items.mean if field.items else longest.items.mean
+    return replace(field, items=replace(longest.items, mean=mean))
 
 
 def _in_order(given: OfDocuments) -> OfDocuments:

@@ -35,11 +35,12 @@ def unbounded_array(case: Case) -> Iterator[Finding]:
 
     What counts is how close the largest document is to `max_document_bytes`, at which the server rejects writes, and
     when it will reach that size: at the rate at which an array received its items, if they have times or ObjectIds,
-    otherwise at the rate since the previous audit, if both the largest document and the mean have grown. Arrays with
-    the same length in all documents do not grow, for example vectors, or arrays from which the oldest items are
-    removed. If as many arrays are finished as receive new items, each document covers one period, and the rate is
-    ignored. The largest document is that of a sample; where the collection has more bytes than the sample explains, it
-    is that of all documents, or not known if there are too many to read.
+    otherwise at the rate since the previous audit, if the largest of all documents has grown, or both the largest one
+    read and the mean. Arrays with the same length in all documents do not grow, for example vectors, or arrays from
+    which the oldest items are removed. If as many arrays are finished as receive new items, each document covers one
+    period, and the rate is ignored. The largest document is that of a sample; where the collection has more bytes than
+    the sample explains, it is that of all documents, which is then read, or not known if there are too many to look
+    through.
 
     ## Why it matters
 
@@ -96,10 +97,12 @@ def _impact(case: Case, measurement: Measurement, documents: Documents, growth: 
     before = case.timeline.previous
     of_before = next((m.documents for m in before.measurements if _is_same(m, measurement)), None) if before else None
     if before is not None and of_before is not None and case.timeline.is_older(case.profile, timedelta(days=1)):
-        # Another sample may contain another largest document, so it is assumed to grow no faster than the mean.
-        with_mean = documents.max_bytes * (documents.mean_bytes / of_before.mean_bytes - 1)
+        grown = float(documents.max_bytes - of_before.max_bytes)
+        if not (documents.is_max_of_all and of_before.is_max_of_all):
+            # Another sample may contain another largest document, so it is assumed to grow no faster than the mean.
+            grown = min(grown, documents.max_bytes * (documents.mean_bytes / of_before.mean_bytes - 1))
         days = (case.profile.collected_at - before.collected_at) / timedelta(days=1)
-        per_day = max(min(documents.max_bytes - of_before.max_bytes, with_mean), 0.0) / days
+        per_day = max(grown, 0.0) / days
         since = f", and its growth since {before.day}"
     of = "all documents" if documents.is_max_of_all else f"{many(documents.read, 'document')} read"
     how = f"largest of {of}{since}; {limit.source}"
@@ -130,7 +133,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         subject=subject_of(measurement, field.key),
         impact=_impact(case, measurement, measurement.documents, growth),
         message=(
-            f"{field.key} contains {number(round(field.items.mean))} items on average and up to "
+            f"{field.key} contains {many(round(field.items.mean), 'item')} on average and up to "
             f"{number(field.items.most)}; the largest document has {size(measurement.documents.max_bytes)}{rate}."
         ),
         changes=(ItemsToDocuments(subject_of(measurement), field.key),),
@@ -151,10 +154,8 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
 
 def _large(case: Case, measurement: Measurement, documents: Documents) -> Finding:
     """A document that is too large for another reason than an array."""
-    # What makes a document large that was not read is not known.
-    shown = () if documents.is_max_of_all else measurement.fields
-    largest = max(shown, key=lambda f: f.value_bytes or 0.0, default=None)
-    about = f"{largest.key}, {size(largest.value_bytes or 0)} on average" if largest else "-"
+    widest = max(measurement.fields, key=lambda f: f.value_bytes or 0.0, default=None)
+    largest = documents.largest_field or (widest.key if widest else None)
     return Finding(
         subject=subject_of(measurement),
         impact=_impact(case, measurement, documents),
@@ -164,10 +165,10 @@ def _large(case: Case, measurement: Measurement, documents: Documents) -> Findin
         observed=float(documents.max_bytes),
         limit=case.limit("max_document_bytes", measurement),
         unit="bytes",
-        main_contributor=largest.key if largest else None,
+        main_contributor=largest,
         evidence=(
             Evidence("bytes of a document", f"{size(documents.mean_bytes)} on average"),
-            Evidence("largest field", about),
+            Evidence("largest field", largest or "-"),
             Evidence("documents read", number(documents.read)),
         ),
         facts=("documents",),
