@@ -131,6 +131,16 @@ def test_a_rule_that_never_worked_counts_like_one_that_stopped(before: list[Audi
     assert result.findings[0].message.endswith(", so 1 rule has been unknown for 3 audits: CAR001")
 
 
+def test_what_a_server_never_supported_does_not_count() -> None:
+    gap = Gap("activity", Reason.UNSUPPORTED, "this server does not support it (no such command: 'top')", "main")
+    unsupported = a_day(lacking(gap=gap))
+    assert last(*[unsupported] * 9) is None
+    assert last(a_day(judged()), *[unsupported] * 3) is not None, "it worked before an upgrade, or a move"
+    assert last(*[a_day(a_rule_result(code="CAR001", outcome=Outcome.OPEN, gaps=(gap, GAP)))] * 3) is not None
+    assert last(*[a_day(lacking(gap=replace(gap, fix="set [monitor] store-enabled to true")))] * 3) is not None
+    assert last(*[a_day(lacking(gap=replace(gap, measurement="cpu")))] * 3) is not None
+
+
 def test_a_rule_that_does_not_apply_any_more_does_not_count() -> None:
     assert last(a_day(judged()), *[a_day(does_not_apply())] * 9) is None
 

@@ -386,16 +386,20 @@ def degraded_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: 
     """The rules that have been unknown in the last `after` audits or more, and those that were lost in this one; None
     if there are none.
 
-    A rule that never worked counts like one that stopped working. `earlier`: the outcomes of previous audits, newest
-    first. Audits are counted, not days; an audit in which a rule is in neither set is skipped for that rule.
+    A rule that never worked counts like one that stopped working, unless all that it lacks is what the server does not
+    support: it does not apply there, which the report says, and nobody can change that. `earlier`: the outcomes of
+    previous audits, newest first. Audits are counted, not days; an audit in which a rule is in neither set is skipped
+    for that rule.
     """
     unknown = outcomes_of(result).unknown
     streaks = [_streak(rule, result.day, earlier) for rule in result.results if rule.code in unknown]
-    found = sorted((s for s in streaks if s.is_lost or s.audits >= after), key=lambda s: (s.since, s.rule.code))
+    long = (s for s in streaks if s and (s.is_lost or s.audits >= after))
+    found = sorted(long, key=lambda s: (s.since, s.rule.code))
     return _result(found) if found else None
 
 
-def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _DegradedRule:
+def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _DegradedRule | None:
+    """None for a rule that does not apply to the server."""
     audits, since, has_worked = 1, today, False
     for day in earlier:
         if rule.code in day.evaluated:
@@ -403,8 +407,15 @@ def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _
             break
         if rule.code in day.unknown:
             audits, since = audits + 1, day.day
+    if not has_worked and rule.gaps and all(map(_is_of_server, rule.gaps)):
+        return None
     is_lost = has_worked and any(gap.reason in _LASTING for gap in rule.gaps)
     return _DegradedRule(rule, audits, since, is_lost)
+
+
+def _is_of_server(gap: Gap) -> bool:
+    """Whether the server does not support it, for no measurement, and nothing is known to help."""
+    return gap.reason is Reason.UNSUPPORTED and gap.measurement is None and not gap.fix
 
 
 def _result(found: Sequence[_DegradedRule]) -> RuleResult:

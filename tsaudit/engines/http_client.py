@@ -165,7 +165,8 @@ def read_page(url: str, headers: Mapping[str, str], timeout_s: float) -> list[by
         with pool.until(timeout_s):
             answer = pool.request("GET", url, headers=headers, timeout=timeout_s, preload_content=False)
             if answer.status != 200:
-                reason = Reason.DENIED if answer.status in (401, 403) else Reason.UNSUPPORTED
+                known = {401: Reason.DENIED, 403: Reason.DENIED, 404: Reason.UNSUPPORTED}
+                reason = known.get(answer.status, Reason.FAILED)
                 raise FactError(reason, f"{urlsplit(url).path} cannot be read (HTTP {answer.status})")
             return whole(answer, MOST_BYTES).splitlines()
     except TimeoutError as error:

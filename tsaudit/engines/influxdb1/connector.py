@@ -397,9 +397,8 @@ class InfluxConnection:
             raise FactError(Reason.DENIED, f"only administrators can see {hidden}", fix) from error
         if not answer:
             # If it recorded statistics, there would be at least those of its own database.
-            raise FactError(
-                Reason.UNSUPPORTED, ("the server does not record statistics about itself: [monitor] store-enabled")
-            )
+            cause = "the server does not record statistics about itself"
+            raise FactError(Reason.UNSUPPORTED, cause, "set [monitor] store-enabled to true")
         return statement, answer
 
 

@@ -233,7 +233,8 @@ class InfluxConnection:
                     raise
                 self._known.has_influxql = False
         if ask.fact not in _FLUX:
-            raise FactError(Reason.UNSUPPORTED, "rows are read by InfluxQL (/query), which does not know this bucket")
+            cause = "rows are read by InfluxQL (/query), which does not know this bucket"
+            raise FactError(Reason.UNSUPPORTED, cause, "map it: `influx v1 dbrp create`")
         ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
         yield from _FLUX[ask.fact](self, ask)
 
