@@ -46,13 +46,13 @@ def impact(currency: Currency, now: float = 0.0, **changes: Any) -> Impact:
         (impact(Currency.LIMIT, 10, whole=100, days_left=14), CRITICAL),
         (impact(Currency.LIMIT, 100, whole=100, is_enforced=None), WARNING),
         (impact(Currency.LIMIT, 100, whole=100, is_enforced=False), NOTE),
-        (impact(Currency.SERIES, 9_999, whole=10_000), NOTE),
-        (impact(Currency.SERIES, 10_000, whole=200_000), WARNING),
-        (impact(Currency.SERIES, 10_000, whole=201_000), NOTE),
-        # As soon as the rate is known, what is kept at the horizon counts: 500 a day for a year, or for ten days.
+        (impact(Currency.SERIES, 99_999, whole=100_000), NOTE),
+        (impact(Currency.SERIES, 100_000, whole=2_000_000), WARNING),
+        (impact(Currency.SERIES, 100_000, whole=2_010_000), NOTE),
+        # As soon as the rate is known, what is kept at the horizon counts: 500 a day for a year, or for half of it.
         (impact(Currency.SERIES, 1_000, whole=9_000, per_day=500), WARNING),
-        (impact(Currency.SERIES, 1_000, whole=9_000, per_day=500, kept_days=30), WARNING),
-        (impact(Currency.SERIES, 1_000, whole=9_000, per_day=500, kept_days=10), NOTE),
+        (impact(Currency.SERIES, 1_000, whole=9_000, per_day=500, kept_days=200), WARNING),
+        (impact(Currency.SERIES, 1_000, whole=9_000, per_day=500, kept_days=199), NOTE),
         (impact(Currency.SERIES, 999, whole=1_000, per_day=None), NOTE),
         (impact(Currency.SERIES, 1_000, whole=20_000, per_day=None), WARNING),
         (impact(Currency.SERIES, 1_000, whole=20_100, per_day=None), NOTE),
@@ -132,10 +132,10 @@ def test_what_costs_more_is_never_less_severe(
 
 def test_one_tag_in_many_measurements_is_one_cost() -> None:
     places = [Subject("main", f"m{i}", "id") for i in range(10)]
-    findings = of(*(priced(impact(Currency.SERIES, 2_000, whole=40_000), at=place) for place in places))
+    findings = of(*(priced(impact(Currency.SERIES, 20_000, whole=400_000), at=place) for place in places))
     assert {finding.severity for finding in findings} == {WARNING}
-    assert {finding.severity_reason for finding in findings} == {"20,000 avoidable series, 50% of the database"}
-    alone = of(priced(impact(Currency.SERIES, 2_000, whole=40_000)))
+    assert {finding.severity_reason for finding in findings} == {"200,000 avoidable series, 50% of the database"}
+    alone = of(priced(impact(Currency.SERIES, 20_000, whole=400_000)))
     assert alone[0].severity is NOTE
 
 
@@ -154,7 +154,7 @@ def test_what_a_table_wastes_in_many_small_parts_is_one_cost() -> None:
 
 
 def test_two_tags_of_one_measurement_are_one_cost_if_two_rules_report_them() -> None:
-    cost = impact(Currency.SERIES, 6_000, whole=20_000)
+    cost = impact(Currency.SERIES, 60_000, whole=200_000)
     ids, texts = (priced(cost, at=Subject("main", "cpu", column)) for column in ("id", "text"))
     results = [a_rule_result(code=code, findings=(one,)) for code, one in (("TAG002", ids), ("TAG001", texts))]
     assert [f.severity for result in decided(results, HARM) for f in result.findings] == [WARNING, WARNING]
@@ -163,7 +163,7 @@ def test_two_tags_of_one_measurement_are_one_cost_if_two_rules_report_them() -> 
 
 
 def test_what_several_rules_say_of_one_tag_counts_once() -> None:
-    cost = impact(Currency.SERIES, 6_000, whole=20_000)
+    cost = impact(Currency.SERIES, 60_000, whole=200_000)
     whole, column = Subject("main", "cpu"), Subject("main", "cpu", "id")
     for places in ((column, column), (column, whole), (whole, column)):
         results = [a_rule_result(code=f"R{n}", findings=(priced(cost, at=at),)) for n, at in enumerate(places)]
@@ -171,7 +171,7 @@ def test_what_several_rules_say_of_one_tag_counts_once() -> None:
 
 
 def test_guesses_are_not_part_of_a_sum() -> None:
-    cost = impact(Currency.SERIES, 6_000, whole=10_000)
+    cost = impact(Currency.SERIES, 60_000, whole=100_000)
     sure = priced(cost, at=Subject("main", "a", "id"))
     guessed = priced(cost, at=Subject("main", "b", "id"), basis=Basis.INFERRED)
     assert {finding.severity for finding in of(sure, guessed)} == {NOTE}
@@ -199,7 +199,7 @@ def test_every_cost_says_what_happens_if_nothing_is_done(currency: Currency, per
         (
             impact(Currency.SERIES, 2_000, whole=30_000),
             Basis.DECLARED,
-            "2,000 avoidable series, 7% of the database; a warning from 10,000 and 5% of all on",
+            "2,000 avoidable series, 7% of the database; a warning from 100,000 and 5% of all on",
         ),
         (
             impact(Currency.SERIES, 500, whole=9_000, per_day=None),

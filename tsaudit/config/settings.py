@@ -49,9 +49,9 @@ class Harm(Model):
     """
     critical_days: Annotated[int, Field(ge=0)] = 14
     """Days until a limit is reached that are critical: less than most teams need to release and roll out a change."""
-    min_series: _Amount = 10_000
-    """Avoidable series at the horizon that are a warning: fewer take less than 10 MB of memory, and about 50 ms of a
-    query over all of them.
+    min_series: _Amount = 100_000
+    """Avoidable series at the horizon that are a warning: fewer take less than 100 MB of memory, and about half a
+    second of a query over all of them.
     """
     min_unmeasured_series: _Amount = 1_000
     """Avoidable series today that are a warning while their rate is not known: a leak should be noticed while it is

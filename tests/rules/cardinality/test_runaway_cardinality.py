@@ -524,22 +524,22 @@ def test_a_tag_explains_no_more_than_all_new_series_where_both_are_estimates() -
 
 
 def _spread_leak(kind: str = "churning", times: int = 1) -> tuple[Profile, Timeline]:
-    """25 tables of which each gets 8 new jobs a day, the same in all; for ten days; or `times` as many."""
+    """25 tables of which each gets 12 new jobs a day, the same in all; for ten days; or `times` as many."""
     days = [DAY - timedelta(days=n) for n in range(9, -1, -1)]
     old = DAY - timedelta(days=30)
     jobs = dataclasses.replace(
         _runaway().measurements[0].tags[1].over_time,
         kind=kind,
-        series=tuple(SeriesSince(day, 8 * times) for day in days),
-        new_values=8 * times,
-        new_per_day=8.0 * times,
+        series=tuple(SeriesSince(day, 12 * times) for day in days),
+        new_values=12 * times,
+        new_per_day=12.0 * times,
     )
-    arrivals = Arrivals(DAY, days[-2], old, 8 * times, (SeriesSince(old, 20), *jobs.series))
-    tags = (a_tag("queue", 20), a_tag("job", 80 * times, over_time=jobs))
-    tables = [a_measurement(f"step{n}", 20 + 80 * times, tags=tags, arrivals=arrivals) for n in range(25)]
-    whole = a_count(25 * (20 + 80 * times))
+    arrivals = Arrivals(DAY, days[-2], old, 12 * times, (SeriesSince(old, 20), *jobs.series))
+    tags = (a_tag("queue", 20), a_tag("job", 120 * times, over_time=jobs))
+    tables = [a_measurement(f"step{n}", 20 + 120 * times, tags=tags, arrivals=arrivals) for n in range(25)]
+    whole = a_count(25 * (20 + 120 * times))
     profile = a_profile(*tables, databases=(Database("main", whole),), engine="influxdb1")
-    counts = [20.0] * 20 + [20.0 + 8 * times * (n + 1) for n in range(9)]
+    counts = [20.0] * 20 + [20.0 + 12 * times * (n + 1) for n in range(9)]
 
     def points(of: float) -> tuple[Point, ...]:
         return tuple(Point(DAY - timedelta(days=len(counts) - n), of * one) for n, one in enumerate(counts))
@@ -556,13 +556,13 @@ def test_tag_that_leaks_a_little_in_many_measurements(kind: str, severity: Sever
     assert "new values of tag job in 25 measurements add 100% of it" in finding.headline
     if severity is Severity.WARNING:
         assert finding.impact is not None
-        assert (finding.impact.now, finding.impact.whole, finding.impact.per_day) == (2_000, 2_500, 200)
+        assert (finding.impact.now, finding.impact.whole, finding.impact.per_day) == (3_000, 3_500, 300)
         assert {change.at.measurement for change in finding.changes} == {f"step{n}" for n in range(25)}
 
 
 def test_one_cause_in_many_measurements_is_one_finding() -> None:
     """Each measurement is above `min_series`: 25 findings about one tag, none of which knows how near the limit is."""
-    profile, timeline = _spread_leak(times=30)
+    profile, timeline = _spread_leak(times=20)
     (finding,) = _judged(profile, timeline).findings
     assert (finding.subject, finding.severity) == (Subject("main"), Severity.WARNING)
     assert "new values of tag job in 25 measurements add 100% of it" in finding.headline

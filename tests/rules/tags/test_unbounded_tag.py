@@ -643,12 +643,12 @@ def _spread(measurements: int, values: int, *, shared: bool) -> Profile:
 
 @pytest.mark.parametrize(
     ("measurements", "shared", "expected"),
-    [(60, False, Severity.WARNING), (5, False, Severity.NOTE), (1, False, None), (60, True, None)],
+    [(600, False, Severity.WARNING), (5, False, Severity.NOTE), (1, False, None), (600, True, None)],
 )
 def test_values_are_counted_in_all_measurements_that_have_the_tag(
     measurements: int, shared: bool, expected: Severity | None
 ) -> None:
-    """18 in each, and 4 new ones: too few to mean anything, but a thousand in all."""
+    """18 in each, and 4 new ones: too few to mean anything, but ten thousand in all."""
     found = run_rule(rule, _spread(measurements, 18, shared=shared)).findings
     assert {finding.severity for finding in found} == ({expected} if expected else set())
     if expected:

@@ -159,7 +159,7 @@ def test_finding_when_the_type_is_measured(data_type: str) -> None:
 
 @pytest.mark.parametrize(
     ("values", "days", "expected"),
-    [(10_001, 30_000, Severity.WARNING), (9_000, 30_000, Severity.NOTE), (901, 30, Severity.WARNING)],
+    [(100_001, 300_000, Severity.WARNING), (90_000, 300_000, Severity.NOTE), (9_010, 30, Severity.WARNING)],
 )
 def test_cost_is_the_series_that_would_be_gone(values: int, days: int, expected: Severity) -> None:
     (finding,) = findings(rule, _keyed("double", values=values, days=days))
