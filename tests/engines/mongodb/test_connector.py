@@ -21,8 +21,9 @@ from tests.engines.mongodb.double import MongoDB, User
 from tests.engines.mongodb.pipeline import CommandError
 from tests.query_parameters import filled
 from tsaudit.collect.probing import probe
-from tsaudit.config.settings import Target
+from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.mongodb.commands import Client
 from tsaudit.engines.mongodb.connector import description, sample_size
 from tsaudit.engines.mongodb.documents import leaves
 from tsaudit.engines.opening import open_connection
@@ -91,6 +92,15 @@ def test_each_missing_right_is_named_by_its_gap() -> None:
     assert [i.scans for i in users.indexes] == [None, None]
     assert users.storage is not None
     assert readings.documents is not None
+
+
+def test_no_heartbeat_comes_late_while_a_statement_runs() -> None:
+    """When one does, on a busy server, the driver cancels the statement."""
+    client = Client("mongodb://127.0.0.1:1", 10.0, {})
+    try:
+        assert client.driver.options.heartbeat_frequency > Budget().deadline_s
+    finally:
+        client.driver.close()
 
 
 def test_read_is_enough_for_buckets_where_time_series_have_no_collection_of_them() -> None:

@@ -27,6 +27,11 @@ https://www.mongodb.com/docs/manual/reference/limits/#mongodb-limit-BSON-Documen
 """
 _MOST_OF_MONITOR: Final = 1_000_000
 """Maximum size of the server's description of itself."""
+_HEARTBEAT_MS: Final = 24 * 3_600_000
+"""How often the driver asks the server unprompted whether it is there. When a busy server responds late to that, the
+driver cancels all operations, however long they may take. Statements have their own limits, and after an error the
+driver asks at once.
+"""
 
 
 class _Pool(Pool):
@@ -82,6 +87,7 @@ class Client:
             # For operations without a time limit, such as the last message of a connection; statements have their own
             # limits.
             timeoutMS=self._timeout_ms,
+            heartbeatFrequencyMS=_HEARTBEAT_MS,
             _pool_class=pool,
             **self._login,
         )
