@@ -154,7 +154,7 @@ def _ended(case: Case, database: Database, summary: Measurement) -> _Ended | Non
     """The measurement, if it has ended, had a row per interval before, at whole intervals, as queries of the server
     write them, and another policy that keeps points for a shorter time has the same fields more often, up to now.
     """
-    now, until, every = case.profile.window.end, _newest(case, database.name, [summary.name]), _interval(summary)
+    now, until, every = case.profile.window.end, _newest(case, database.name, [summary.name]), regular_interval(summary)
     if until is None or every is None or now - until <= _INTERVALS * every + _PAUSE:
         return None
     if (until - datetime(1970, 1, 1, tzinfo=UTC)) % min(every, timedelta(hours=1)):
@@ -173,7 +173,7 @@ def _kept_s(database: Database) -> float:
     return math.inf if kept is None or kept.duration_s == FOREVER else kept.duration_s
 
 
-def _interval(measurement: Measurement) -> timedelta | None:
+def regular_interval(measurement: Measurement) -> timedelta | None:
     """The longest interval at which its fields arrive; None unless all of them arrive regularly."""
     fields = measurement.rhythms.fields if measurement.rhythms else ()
     regular = [one.interval_s for one in fields if one.interval_s is not None and one.regular > one.irregular]
@@ -184,7 +184,7 @@ def _is_summed_up(source: Measurement, summary: Measurement, every: timedelta) -
     """Whether the summary, with a row per `every`, may be one of the source: `mean_amps` of `amps`."""
     from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
 
-    often, keys = _interval(source), [field.key for field in source.fields]
+    often, keys = regular_interval(source), [field.key for field in source.fields]
     if source.name != summary.name or often is None or 2 * often > every:
         return False
     is_known = (any(key == f.key or is_same_but_for_affix(key, f.key) for key in keys) for f in summary.fields)

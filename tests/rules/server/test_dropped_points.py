@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_tag
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tsaudit.evaluation import evaluate
@@ -17,11 +17,13 @@ from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import (
     FOREVER,
     Database,
+    FieldRhythm,
     Gap,
     KeptPoints,
     Profile,
     Reason,
     Retention,
+    Rhythms,
     ServerCounter,
     ServerStatus,
     StoredQuery,
@@ -283,7 +285,7 @@ def test_a_tag_beyond_its_limit_is_the_reason_only_where_the_limit_holds() -> No
     assert "this server enforces no limit" in finding.message
 
 
-_EXCLUDED: Final = "no tag and no database is near its limit, so a field most likely has another type than before"
+_EXCLUDED: Final = "no limit of the server is near, so a field most likely has another type than before"
 
 
 def test_a_type_is_the_reason_only_if_all_others_would_have_been_seen() -> None:
@@ -298,6 +300,20 @@ def test_a_type_is_the_reason_only_if_all_others_would_have_been_seen() -> None:
     for one in (unseen, unlimited):
         assert "most likely" not in one.message
         assert "the audit does not see why" in one.message
+
+
+@pytest.mark.parametrize(
+    ("product", "fields", "is_excluded"),
+    # With its time and its tag, a table has two columns more than fields, of at most 500.
+    [("Core 3.6.0", 397, True), ("Core 3.6.0", 398, False), ("", 397, False), ("Enterprise 3.6.0", 10, True)],
+)
+def test_limits_of_a_product_are_no_reason_if_none_is_near(product: str, fields: int, is_excluded: bool) -> None:
+    table = a_measurement("pump", fields=tuple(a_field(f"f{n}") for n in range(fields)))
+    made = dataclasses.replace(_profile(7), engine="influxdb3", server_version=product, measurements=(table,))
+    (finding,) = _found(made)
+    assert "enforces no limit" not in finding.message
+    assert (_EXCLUDED in finding.message) is is_excluded
+    assert ("a limit may be reached" in finding.message) is not is_excluded
 
 
 def test_a_field_of_another_type_in_another_policy_is_a_possibility() -> None:
@@ -328,6 +344,21 @@ def test_measurements_without_new_points_are_a_hint(ends: dict[str, int], said: 
     found = [a_measurement(name, last_time=newest - timedelta(hours=hours)) for name, hours in ends.items()]
     (finding,) = _found(dataclasses.replace(_of_tag(50), measurements=tuple(found)))
     assert said in finding.message
+
+
+@pytest.mark.parametrize(
+    ("hours", "interval_s", "is_named"),
+    [(17, 120.0, True), (4, 120.0, True), (3, 120.0, False), (17, 900.0, False), (17, None, False)],
+)
+def test_a_measurement_that_usually_has_many_points_is_silent_sooner(
+    hours: int, interval_s: float | None, is_named: bool
+) -> None:
+    rhythms = Rhythms((FieldRhythm("value", 3, 0, interval_s),), None, a_source())
+    last = {"pasteurizer": hours, "tank": 0, "energy": 0}
+    found = [a_measurement(name, last_time=NOW - timedelta(hours=ago), rhythms=rhythms) for name, ago in last.items()]
+    (finding,) = _found(dataclasses.replace(_of_tag(50), measurements=tuple(found)))
+    assert ("; pasteurizer has had no point since" in finding.message) is is_named
+    assert ("; pasteurizer has had no point since" in headline(finding)) is is_named, "what a reader sees first"
 
 
 def test_reused_figures_do_not_show_that_a_measurement_ended() -> None:

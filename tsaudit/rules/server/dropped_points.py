@@ -6,14 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import inf
 from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import remedies
+from tsaudit.analysis.significance import ENOUGH
+from tsaudit.engines.engine import ServerLimit
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Database, KeptPoints, Measurement, ServerStatus
-from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rule import Case, declared_limit, rule, subject_of
+from tsaudit.rules.downsampling import regular_interval
 from tsaudit.rules.series_estimate import main_tags, series_limit, stopgap, values_limit
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number, percent
@@ -52,7 +56,8 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     The server does not say why it dropped a point. The finding names what it can see: a tag that has all the values
     that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
     fields with several types, in shards of one retention policy or in different ones. If all limits and all that they
-    count are known, and none is near, a type is the likeliest reason.
+    count are known, and none is near, a type is the likeliest reason. Measurements that most others have outlived by a
+    day, or by 100 of their regular intervals, are named: all of their points may be those that are dropped.
 
     Points with the same tags and time are one row. If the server accepted more points for a shard than it has rows,
     the rest was overwritten, sent again, or deleted since; the counters do not tell which. Where the audit before
@@ -239,17 +244,14 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
         if points
     )
     did = f"The server {did}{f' of {database.name}' if database.name else ''}"
-    reasons = list(_reasons(case, database)) if lost.dropped else []
+    reasons, silent = list(_reasons(case, database)) if lost.dropped else [], ""
     words = [one.words for one in reasons[:_MOST_NAMED]]
     if more := len(reasons) - len(words):
         words.append(f"{number(more)} more like these")
     if lost.dropped and not reasons:
         inside = case.profile.inside(database)
-        words.append(
-            _by_exclusion(case, database)
-            + _of_other_policies(inside)
-            + _without_new_points(inside, case.profile.window.end)
-        )
+        silent = _without_new_points(inside, case.profile.window.end)
+        words.append(_by_exclusion(case, database) + _of_other_policies(inside) + silent)
     if lost.failed:
         words.append("a write is refused if the cache or the disk is full, or no more files can be opened")
     quick = list(dict.fromkeys(one.stopgap for one in reasons if one.stopgap))
@@ -262,8 +264,8 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
     return Finding(
         subject=Subject(database.name),
         message=f"{did} {lost.since}{share}: {'; '.join(words)}.",
-        # With a reason, there is no room for both.
-        headline=f"{did}: {reasons[0].words}" if reasons else f"{did} {lost.since}",
+        # With a reason, or what is near to one, there is no room for more.
+        headline=f"{did}: {reasons[0].words}" if reasons else f"{did}{silent or f' {lost.since}'}",
         impact=impact if lost.is_recent else None,
         fix=" ".join([*quick, look]),
         stopgap=" ".join(quick),
@@ -289,16 +291,36 @@ _SEEN_BY: Final = frozenset({"measurements", "tag_keys", "tag_values", "field_ty
 
 def _by_exclusion(case: Case, database: Database) -> str:
     """The reason, if none was seen: a conclusion only if the audit would have seen each of the others."""
-    profile, settings = case.profile, case.profile.server.settings if case.profile.server else {}
-    if case.engine.enforces_limits(profile) is False:
+    profile, inside = case.profile, case.profile.inside(database)
+    of_product = {one.name: declared_limit(profile, one.name) for one in case.engine.limits}
+    rejecting = [one for one in of_product.values() if one and _is_enforced(case, one)]
+    if not rejecting and all(of_product.values()):
         return "this server enforces no limit, so a field most likely has another type than before"
-    limits = [limit.setting for limit in case.engine.limits if limit.setting]
+    names = {one.name: len(profile.names(one.name)) for one in profile.databases}
+    used = {
+        "near-limit.columns": max((len(one.columns) for one in inside), default=0),
+        "near-limit.measurements": names.get(database.name, 0),
+        "near-limit.server_measurements": sum(names.values()),
+        "near-limit.databases": len(profile.wholes),
+    }
+    counted = profile.server.settings if profile.server and database.series else {}
+    counted = counted if all(tag.values for one in inside for tag in one.tags) else {}
     gaps = [gap for gap in profile.gaps if gap.fact in _SEEN_BY]
     is_hidden = any(gap.database is None or profile.is_within(gap.database, database.name) for gap in gaps)
-    tags = (tag.values for m in profile.inside(database) for tag in m.tags)
-    if limits and settings.keys() >= set(limits) and database.series and all(tags) and not is_hidden:
-        return "no tag and no database is near its limit, so a field most likely has another type than before"
+    # What the server's settings limit, `_limits_reached` has compared.
+    is_far = (
+        one.setting in counted if one.setting else used.get(one.name, inf) < case.harm.limit_warning * (one.value or 0)
+        for one in rejecting
+    )
+    if rejecting and all(is_far) and not is_hidden:
+        return "no limit of the server is near, so a field most likely has another type than before"
     return "the audit does not see why; a field may have another type than before, or a limit may be reached"
+
+
+def _is_enforced(case: Case, limit: ServerLimit) -> bool:
+    """Whether the server may reject what exceeds the limit."""
+    is_enforced = case.engine.enforces_limits(case.profile) if limit.is_enforced is None else limit.is_enforced
+    return is_enforced is not False
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,21 +373,28 @@ def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
 
 
 _SILENT: Final = timedelta(days=1)
-"""For so long, a measurement has had no point while others have."""
+"""For so long, a measurement has had no point while others have; less if so many intervals are over sooner."""
 
 
 def _without_new_points(inside: Sequence[Measurement], now: datetime) -> str:
-    """The measurements that have had no point for a day while most others have, in words; empty if there are none. All
-    points of a measurement may be those that are dropped. Reused figures are left out: points may have come since.
+    """The measurements that have had no point for a day, or 100 of their intervals, while most others have, in words;
+    empty if there are none. All points of a measurement may be those that are dropped. Reused figures are left out:
+    points may have come since.
     """
     today = [one for one in inside if one.fingerprint_as_of in (None, now)]
-    ends = sorted((one.last_time, one.name) for one in today if one.last_time is not None)
-    silent = [(end, name) for end, name in ends if ends[-1][0] - end > _SILENT]
+    ends = sorted((one.last_time, one.name, _silence(one)) for one in today if one.last_time is not None)
+    silent = [(end, name) for end, name, least in ends if ends[-1][0] - end > least]
     if not silent or 2 * len(silent) > len(ends):
         return ""
     names = listed([name for _, name in reversed(silent)], _MOST_NAMED)
     verb = "has" if len(silent) == 1 else "have"
     return f"; {names} {verb} had no point since {instant(silent[-1][0])}, and others have"
+
+
+def _silence(measurement: Measurement) -> timedelta:
+    """From how long on it is silent."""
+    interval = regular_interval(measurement)
+    return _SILENT if interval is None else min(ENOUGH * interval, _SILENT)
 
 
 def _of_other_policies(inside: Sequence[Measurement]) -> str:
