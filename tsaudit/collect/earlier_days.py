@@ -130,39 +130,78 @@ def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:
 
 
 def with_column_ends(profile: Profile, previous: Profile | None) -> Profile:
-    """The profile, with the fields of tables without a time that no row has that was added since an earlier audit.
+    """The profile, with the fields that ended as its figures show: those that no row has anymore, and of tables without
+    a time those that no row has that was added since an earlier audit.
 
-    `previous`: the newest profile of an earlier day. Of tables with a time, the times of the rows show that.
+    `previous`: the newest profile of an earlier day. Of tables with a time, the times of the rows show other ends.
     """
-    earlier = {(m.database, m.name): m for m in previous.measurements if m.time_column is None} if previous else {}
+    earlier = {(m.database, m.name): m for m in previous.measurements} if previous else {}
     found = (
-        _with_ends(m, then) if m.time_column is None and (then := earlier.get((m.database, m.name))) else m
+        _with_ends(m, then) if (then := earlier.get((m.database, m.name))) and then.time_column == m.time_column else m
         for m in profile.measurements
     )
     return replace(profile, measurements=tuple(found))
 
 
 def _with_ends(now: Measurement, then: Measurement) -> Measurement:
-    from tsaudit.collect.row_figures import begins  # An audit of nothing does not need it.
-
     filled, had = _filled(now), _filled(then)
-    if now.rows is None or then.rows is None or not then.rows.value:
-        return now
-    rows, added = then.rows.value, max(now.rows.value - then.rows.value, 0)
-    shares = {k: (had.get(k, 0) / rows, (n - had.get(k, 0)) / added) for k, n in filled.items()} if added else {}
     ends: dict[str, FieldEnd] = {}
     for one in then.fields:
-        if one.key not in filled or one.key not in had:
+        is_counted = one.end is not None and (one.end.erased or now.time_column is None)
+        if one.end and (one.key not in filled if is_counted else now.row_patterns is None):
+            # The next audit may see it again.
+            ends[one.key] = replace(one.end, rows_after=0)
             continue
-        end = one.end or FieldEnd(then.rows.source.as_of, 0, rows, had[one.key] / rows)
-        end = replace(end, rows_after=now.rows.value - end.rows_before)
-        most = round(end.rows_before * end.filled_before)
-        # Where far fewer have it than then, all rows may have been written again.
-        is_over = end.rows_after > 0 and NEARLY_ALL * most <= filled[one.key] <= most
-        if is_over and end.rows_before >= ENOUGH and end.filled_before >= NEARLY_ALL:
-            begun = tuple(key for key, (before, after) in shares.items() if begins(end, before, after))
-            ends[one.key] = replace(end, begun=end.begun or begun)
-    return replace(now, fields=tuple(replace(one, end=ends.get(one.key)) for one in now.fields))
+        known = one.end if is_counted else _present(then, had.get(one.key))
+        if known and one.key in filled and (end := _of_count(now, then, known, filled[one.key])):
+            ends[one.key] = end if end.begun else _with_begun(end, now, then, filled, had)
+    return replace(now, fields=tuple(replace(one, end=ends.get(one.key) or one.end) for one in now.fields))
+
+
+def _present(then: Measurement, filled: int | None) -> FieldEnd | None:
+    """The end that a field had if it ended with that audit; None if nearly all of enough rows are not known to have had
+    it. `filled`: their number.
+    """
+    if then.rows is None or filled is None or then.rows.value < ENOUGH or filled < NEARLY_ALL * then.rows.value:
+        return None
+    return FieldEnd(then.rows.source.as_of, 0, then.rows.value, filled / then.rows.value)
+
+
+def _of_count(now: Measurement, then: Measurement, known: FieldEnd, filled: int) -> FieldEnd | None:
+    """The end as the number of rows that have the field shows it, or None."""
+    assert now.rows is not None
+    if not filled and now.rows.value >= ENOUGH and _has_rows_before(now, then, known):
+        return replace(known, rows_after=now.rows.value, erased=True)
+    added, most = now.rows.value - known.rows_before, round(known.rows_before * known.filled_before)
+    # Where far fewer have it than then, all rows may have been written again.
+    is_over = now.time_column is None and added > 0 and NEARLY_ALL * most <= filled <= most
+    return replace(known, rows_after=added, erased=False) if is_over else None
+
+
+def _with_begun(
+    end: FieldEnd, now: Measurement, then: Measurement, filled: Mapping[str, int], had: Mapping[str, int]
+) -> FieldEnd:
+    """The end, with the fields that begin there. `filled`, `had`: field to the number of rows that have it, and had it
+    at the time of the previous audit.
+    """
+    from tsaudit.collect.row_figures import begins  # An audit of nothing does not need it.
+
+    before, after = (one.rows.value if one.rows else 0 for one in (then, now))
+    since, known = (after, {}) if end.erased else (after - before, had)
+    if before <= 0 or since <= 0:
+        return end
+    shares = {key: (had.get(key, 0) / before, (count - known.get(key, 0)) / since) for key, count in filled.items()}
+    return replace(end, begun=tuple(key for key, of in shares.items() if begins(end, *of)))
+
+
+def _has_rows_before(now: Measurement, then: Measurement, end: FieldEnd) -> bool:
+    """Whether rows are still there that had the field: without times, a table may be written again at any time."""
+    if now.time_column is None:
+        return True
+    if now.first_time is None or then.first_time is None or then.last_time is None:
+        return False
+    # Where most rows have left the window since then, those that are left may be the few without it.
+    return now.first_time <= (end.time if end.erased else then.first_time + (then.last_time - then.first_time) / 2)
 
 
 def _filled(measurement: Measurement) -> dict[str, int]:

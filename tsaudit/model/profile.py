@@ -422,13 +422,13 @@ class PartOfRows:
 @dataclass(frozen=True, slots=True)
 class FieldEnd:
     """A field that the newest rows, or the newest ones with some values of a tag, do not have. In a table without a
-    time: that no row has which was added since an audit.
+    time: that no row has which was added since an audit. Or that no row has anymore.
     """
 
     time: datetime
     """Time of the newest row with the field, or of that audit."""
     rows_after: int
-    """Number of rows read after that, or added since."""
+    """Number of rows read after that, or added since, or of all rows if none has it."""
     rows_before: int
     """Number of rows read up to that time, the newest ones, or of all rows then."""
     filled_before: float
@@ -437,6 +437,8 @@ class FieldEnd:
     """Fields that hardly any of the rows up to that time have, and as many of those after it as had this one before."""
     of: PartOfRows | None = None
     """The rows that this is about; None: all rows."""
+    erased: bool = False
+    """Whether the rows that had it have lost it, too, since the audit of that time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.collect.earlier_days import with_column_ends
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import FieldEnd, How, Profile, TableKind
+from tsaudit.model.profile import Count, FieldEnd, How, Profile, Ratio, TableKind, Window
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
 from tsaudit.text import quantity
@@ -399,11 +399,17 @@ ENDED = [_lines(150, "NULL")]
         ([FILLED, [*MOVED, _lines(1, "1.5")]], None),
         # Too few rows before.
         ([[_lines(90, "1.5", first=0)], MOVED], None),
-        # Written again, or fewer.
-        ([FILLED, ["DELETE FROM lines", _lines(2_200, "NULL", "'1,50 EUR'")]], None),
+        # Fewer.
         ([FILLED, ["DELETE FROM lines WHERE id < 500", *MOVED]], None),
         ([FILLED, MOVED, ["DELETE FROM lines WHERE id >= 10000"]], None),
         ([MOVED], None),
+        # Older rows have lost theirs, too, or all were written again.
+        ([FILLED, ["UPDATE lines SET price_text = price, price = NULL"]], Severity.WARNING),
+        ([FILLED, ["UPDATE lines SET price = NULL"], ENDED, []], Severity.WARNING),
+        ([FILLED, ["DELETE FROM lines", _lines(2_200, "NULL", "'1,50 EUR'")]], Severity.WARNING),
+        ([FILLED, ["UPDATE lines SET price = NULL"], [_lines(10, "1.5")]], None),
+        ([FILLED, ["UPDATE lines SET price = NULL WHERE id > 5"]], None),
+        ([FILLED, ["ALTER TABLE lines DROP COLUMN price"]], None),
     ],
 )
 def test_a_column_without_times_that_is_not_filled_anymore(
@@ -428,6 +434,70 @@ def test_end_is_reported_after_a_day_on_any_schedule(tmp_path: Path) -> None:
     assert not _line_findings(tmp_path, "sqlite", [FILLED, MOVED], hours=20)
     (tmp_path / "daily").mkdir()
     assert _line_findings(tmp_path / "daily", "sqlite", [FILLED, MOVED], hours=23.9)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "severity"),
+    [
+        ({}, {}, Severity.WARNING),
+        ({"share": 0.05}, {}, Severity.WARNING),
+        ({"share": 0.06}, {}, None),
+        ({"rows": 99}, {}, None),
+        ({}, {"rows": 99}, None),
+        ({}, {"share": 0.999}, None),
+        ({}, {"how": How.ESTIMATE}, None),
+        # Whatever kind of rows it has: older ones are not filled later.
+        ({}, {"kind": TableKind.ENTITY, "tags": ()}, Severity.WARNING),
+        # Most rows, or all, have left the window since then.
+        ({}, {"first_time": NOW - timedelta(days=17)}, Severity.WARNING),
+        ({}, {"first_time": NOW - timedelta(days=14)}, None),
+    ],
+)
+def test_a_column_whose_values_are_gone(then: dict[str, Any], now: dict[str, Any], severity: Severity | None) -> None:
+    before = _counted(NOW - timedelta(days=1), **{"share": 0.0} | then)
+    after = with_column_ends(_counted(NOW, **{"share": 1.0, "begun": 0.0} | now), before)
+    found = [f for f in run_rule(rule, after, timeline=Timeline(previous=before)).findings if f.subject.column]
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    for finding in found:
+        assert (
+            finding.headline
+            == f"All values of flow are gone since {NOW - timedelta(days=1):%Y-%m-%d %H:%M}, where fill begins"
+        )
+        assert "query fill instead, and drop flow" in finding.fix
+
+
+def test_values_are_gone_until_there_are_new_ones_or_the_older_rows_are_gone() -> None:
+    def on(day: int, share: float, first: int = 30, **changes: Any) -> Profile:
+        now = NOW + timedelta(days=day)
+        return _counted(now, share=share, first_time=now - timedelta(days=first), **changes)
+
+    emptied = with_column_ends(on(1, 1.0), on(0, 0.0))
+    uncounted = with_column_ends(on(2, 1.0, how=How.ESTIMATE), emptied)
+    cases = [
+        (on(3, 1.0), emptied, True),
+        (on(3, 1.0), uncounted, True),
+        (on(3, 0.99), emptied, False),
+        (on(20, 1.0), emptied, True),
+        (on(31, 1.0), emptied, False),
+        (on(3, 1.0, first=2), emptied, False),
+    ]
+    assert not [f for f in run_rule(rule, uncounted).findings if f.subject.column]
+    for now, before, is_found in cases:
+        found = [f for f in run_rule(rule, with_column_ends(now, before)).findings if f.subject.column]
+        assert [finding.subject.column for finding in found] == ["flow"] * is_found
+        assert all(finding.since == NOW.date() for finding in found)
+
+
+def _counted(
+    now: datetime, share: float, begun: float = 1.0, rows: int = 1_000, how: How = How.EXACT, **changes: Any
+) -> Profile:
+    """A measurement with these shares of nulls in `flow` and `fill`, as audited at a time."""
+    source = a_source(how, as_of=now)
+    fields = [a_field(key, null_ratio=of) for key, of in (("power", 0.0), ("flow", share), ("fill", begun))]
+    fields = [dataclasses.replace(f, null_ratio=Ratio(f.null_ratio.value, source)) for f in fields if f.null_ratio]
+    times = {"first_time": now - timedelta(days=30), "last_time": now}
+    known = a_measurement("t", fields=tuple(fields), rows=Count(rows, source), **times | changes)
+    return a_profile(known, day=now.date(), window=Window(now - timedelta(days=30), now))
 
 
 def test_rows_with_times_or_without_a_count_show_no_end_by_their_number() -> None:

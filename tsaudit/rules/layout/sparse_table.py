@@ -12,7 +12,17 @@ from tsaudit.analysis.shapes.name_families import named_fields
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import SERIES_KINDS, Field, How, Measurement, MeasureName, PartOfRows, Ratio, TableKind
+from tsaudit.model.profile import (
+    SERIES_KINDS,
+    Field,
+    FieldEnd,
+    How,
+    Measurement,
+    MeasureName,
+    PartOfRows,
+    Ratio,
+    TableKind,
+)
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import duration, listed, many, number, percent, plural, under
@@ -66,13 +76,14 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     values of a tag, such as those of one kind of sensor, or of the hosts with a new agent, do not have anymore, if
     these are at least 5% of the rows. If these rows are of one source, which may be off, that is a note, unless another
     column begins there. In a table without a time, of whatever kind, it is one that none of the rows has that were
-    added since an earlier audit. If nearly all rows had it, and it contains what was measured, queries get wrong
-    answers. So they do whatever it contains if another column begins there whose name says the same, such as
-    `price_text` where `price` ends. Rows other than measurements may be changed later, as an order that gets its
-    invoice: what ended before the first audit is a note for a week, and if the next audit sees a later end, nothing is
-    reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of
-    spans. On InfluxDB 1 and 2, where an absent field costs nothing, only fields that end are reported, and of those
-    that ended before the newest rows read, only what the previous audit saw.
+    added since an earlier audit. A column that nearly all rows had at the previous audit, and of which no row has a
+    value anymore, is reported at once, with the column that begins there. If nearly all rows had it, and it contains
+    what was measured, queries get wrong answers. So they do whatever it contains if another column begins there whose
+    name says the same, such as `price_text` where `price` ends. Rows other than measurements may be changed later, as
+    an order that gets its invoice: what ended before the first audit is a note for a week, and if the next audit sees a
+    later end, nothing is reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are
+    the attributes of spans. On InfluxDB 1 and 2, where an absent field costs nothing, only fields that end are
+    reported, and of those that ended before the newest rows read, only what the previous audit saw.
 
     ## Why it matters
 
@@ -109,17 +120,20 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     nulls = {f.key: f.null_ratio for f in chosen if f.null_ratio is not None}
     for key in typed_values(nulls):
         del nulls[key]
-    if measurement.kind not in _KINDS and measurement.time_column is not None:
-        return
+    may_be_filled_later = measurement.kind not in _KINDS and measurement.time_column is not None
     for field in chosen:
-        hours = _hours(case, measurement, field)
-        if field.end is None or hours is None or hours < _OVER_H or field.end.filled_before <= _MOSTLY:
+        hours, end = _hours(case, measurement, field), field.end
+        if end is None or hours is None or end.filled_before <= _MOSTLY or end.rows_after < ENOUGH:
             continue
-        if field.end.rows_after < ENOUGH:
+        if end.erased:
+            nulls.pop(field.key, None)
+            yield _of_erased(measurement, field, end, hours)
+            continue
+        if hours < _OVER_H or may_be_filled_later:
             continue
         nulls.pop(field.key, None)
         before = _before(case, measurement, field)
-        if before is None or before.end is None or field.end.time - before.end.time < _LATER:
+        if before is None or before.end is None or end.time - before.end.time < _LATER:
             yield _of_end(measurement, field, hours, is_seen=_is_seen(before, hours))
     if case.engine.has_series_index:
         # What is absent takes no space there.
@@ -130,7 +144,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 def _hours(case: Case, measurement: Measurement, field: Field) -> float | None:
     """For how long the rows that had the field have been without it; None if they have it, or it is not known."""
-    has_times = measurement.time_column is not None
+    has_times = measurement.time_column is not None and not (field.end and field.end.erased)
     if field.end is None or (field.end.of is None and has_times):
         return field.idle_hours
     last = measurement.last_time if has_times else case.profile.window.end
@@ -157,14 +171,12 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
     """`hours`: for how long it has been empty. `is_seen`: whether the previous audit confirms that no later job fills
     it.
     """
-    from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
-
     assert field.end is not None
     end, last = field.end, f"{field.end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
     day = f"{end.of.first.astimezone(UTC):%Y-%m-%d %H:%M}" if end.of else last
     before = "all" if end.filled_before == 1 else percent(end.filled_before)
     is_measured = measurement.has_series or any(is_number(t) and not is_integer(t) for t in field.types)
-    renamed = [key for key in end.begun if is_same_but_for_affix(field.key, key)]
+    renamed = _renamed(field, end)
     may_be_off = end.of is not None and end.of.sources < 2 and not end.begun
     is_sure = (
         not may_be_off
@@ -179,7 +191,7 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
     begins = ""
     fix = "Find what changed in its writer on that day: what is not written now is lost. If the source was meant to "
     fix += f"stop sending {field.key}{', or the source is off' if may_be_off else ''}, nothing has to be done."
-    if begun := renamed or list(end.begun):
+    if begun := renamed or end.begun:
         begins = f", where {listed(begun, 3)} {plural(len(begun), 'begins', 'begin')}"
         fix = f"If the writer was meant to change, query {listed([field.key, *begun], 4)} together, or move the older "
         fix += "values. Otherwise find what changed in it on that day."
@@ -201,6 +213,43 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
         evidence=(Evidence(newest, f"{last} UTC"),),
         facts=("null_ratios", "row_count"),
         source=field.distinct.source if field.distinct else None,
+    )
+
+
+def _renamed(field: Field, end: FieldEnd) -> tuple[str, ...]:
+    """The columns that begin at the end whose names say the same."""
+    from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
+
+    return tuple(key for key in end.begun if is_same_but_for_affix(field.key, key))
+
+
+def _of_erased(measurement: Measurement, field: Field, end: FieldEnd, hours: float) -> Finding:
+    """`hours`: since the audit that saw its values."""
+    since = f"{end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
+    before = "all" if end.filled_before == 1 else percent(end.filled_before)
+    begins, fix = "", "Find what changed it, and restore its values. If it was meant to be emptied, drop the column."
+    if begun := _renamed(field, end) or end.begun:
+        begins = f", where {listed(begun, 3)} {plural(len(begun), 'begins', 'begin')}"
+        fix = f"If its values were moved, query {listed(begun, 3)} instead, and drop {field.key}. Otherwise find what "
+        fix += "changed it, and restore its values."
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        impact=Impact(
+            Currency.ANSWERS,
+            how="rows counted before and after",
+            consequence=f"Queries of {field.key} find nothing anymore, of older rows either.",
+        ),
+        headline=f"All values of {field.key} are gone since {since}{begins}",
+        message=f"All values of {field.key} are gone since {since} UTC{begins}: {before} of the "
+        f"{number(end.rows_before)} rows there were then had one, and none of the {number(end.rows_after)} rows now.",
+        fix=fix,
+        observed=float(round(hours)),
+        unit="hours without a value",
+        main_contributor=field.key,
+        since=end.time.astimezone(UTC).date(),
+        evidence=(Evidence("audit before", f"{since} UTC"),),
+        facts=("null_ratios", "row_count"),
+        source=field.null_ratio.source if field.null_ratio else None,
     )
 
 
