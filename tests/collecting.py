@@ -81,10 +81,10 @@ class Tampered:
         self._connection.abort()
 
 
-def collected_with(target: Target, tampering: Tampering) -> Profile:
+def collected_with(target: Target, tampering: Tampering, **settings: Any) -> Profile:
     """A profile as of NOW, with answers tampered with."""
     with open_connection(target) as connection:
-        return collect(target, Tampered(connection, tampering), day=DAY, now=NOW)
+        return collect(target, Tampered(connection, tampering), **{"day": DAY, "now": NOW} | settings)
 
 
 class Writer(Protocol):

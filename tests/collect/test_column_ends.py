@@ -11,8 +11,9 @@ import pytest
 
 from tests.builders import NOW
 from tests.collecting import collected, collected_with, writer_to
-from tests.databases import Row, Table, Value
+from tests.databases import Row, Table, Value, writing_of
 from tests.rules.cases import dataset, run_rule
+from tsaudit.collect import reading
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.model.finding import Finding, Severity
@@ -127,6 +128,83 @@ def test_no_more_is_read_once_a_statement_failed(request: pytest.FixtureRequest,
 
     collected_with(target, tampering)
     assert len(asked) == 2
+
+
+def _fails_before(newest: timedelta) -> Callable[[str, Mapping[str, Any]], Rows | None]:
+    """Makes queries of rows up to some time fail."""
+
+    def tampering(name: str, parameters: Mapping[str, Any]) -> Rows | None:
+        if name == "row_sample" and (parameters["end"] < NOW - newest or parameters["filled"]):
+            raise FactError(Reason.TIMED_OUT, "canceled after 1 s")
+        return None
+
+    return tampering
+
+
+def test_known_end_is_kept_when_older_rows_cannot_be_read(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Also when no rows could be read on the day between."""
+    target = _target(request, tmp_path, "duckdb", lambda _, ago: _flow(has=ago >= 12))
+    days = [NOW - timedelta(days=ago) for ago in (2, 1, 0)]
+    first = collected(target, now=days[0], day=days[0].date())
+    (expected,) = _of_columns(first)
+
+    def unread(name: str, parameters: Mapping[str, Any]) -> Rows | None:
+        if name == "row_sample":
+            raise FactError(Reason.TIMED_OUT, "canceled after 1 s")
+        return None
+
+    second = collected_with(target, unread, now=days[1], day=days[1].date(), previous=first)
+    assert not _of_columns(second)
+    assert run_rule(rule, second).gaps
+    third = collected_with(target, _fails_before(timedelta(0)), previous=second)
+    (finding,) = _of_columns(third)
+    assert (finding.severity, finding.headline) == (Severity.WARNING, expected.headline)
+    assert finding.observed == 12 * 24
+    assert not _of_columns(collected_with(target, _fails_before(timedelta(0))))
+
+
+@pytest.mark.parametrize("days", [5, 12])
+def test_end_in_big_table_is_searched_if_most_rows_have_the_column_or_an_audit_saw_it(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    """Of 21 days, one of five leaves most."""
+    monkeypatch.setattr(reading, "_CHEAP_ROWS", 1_000)
+    target, then = _target(request, tmp_path, "sqlite", lambda _, ago: _flow(has=ago >= days)), NOW - timedelta(days=13)
+    assert len(_of_columns(collected(target))) == (days == 5)
+    previous = collected(target, now=then, day=then.date())
+    (finding,) = _of_columns(collected(target, previous=previous))
+    assert (finding.severity, finding.observed) == (Severity.WARNING, days * 24)
+
+
+def test_end_is_not_kept_once_the_older_values_were_moved(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """As advised: the column may then be dropped."""
+    before = NOW - timedelta(days=1)
+    target = _target(request, tmp_path, "duckdb", lambda _, ago: _flow(has=ago >= 12, takes_over=True))
+    previous = collected(target, now=before, day=before.date())
+    assert _of_columns(previous)
+    server = writing_of("duckdb").server(tmp_path, target)
+    server.rows("UPDATE meters SET flow_rate = coalesce(flow_rate, flow), flow = NULL")
+    assert not [f for f in _of_columns(collected(target, previous=previous)) if f.subject.column == "flow"]
+
+
+@pytest.mark.parametrize(("is_over", "count"), [(True, 1), (False, 0)])
+def test_known_end_of_some_sources_is_kept_once_the_table_is_big(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, *, is_over: bool
+) -> None:
+    """Until one of them has the column again."""
+    before = NOW - timedelta(days=2)
+    target = _target(
+        request,
+        tmp_path,
+        "sqlite",
+        lambda source, ago: _flow(has=source not in (1, 4) or ago >= 7 or ago < 1 > is_over),
+    )
+    previous = collected(target, now=before, day=before.date())
+    (expected,) = _of_columns(previous)
+    monkeypatch.setattr(reading, "_CHEAP_ROWS", 1_000)
+    found = _of_columns(collected(target, previous=previous))
+    assert [(one.severity, one.headline) for one in found] == [(Severity.WARNING, expected.headline)] * count
+    assert not _of_columns(collected(target))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

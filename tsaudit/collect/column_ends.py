@@ -15,14 +15,16 @@ from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL
 from tsaudit.collect.draft import Draft, ReadColumn
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.reading import EARLIEST, finds_ranges, more_rows, sampled
+from tsaudit.collect.reading import EARLIEST, finds_ranges, may_scan, more_rows, sampled
 from tsaudit.collect.row_figures import ROWS_BEFORE, begins, ended, numbers_of
-from tsaudit.model.profile import Field, FieldEnd, PartOfRows, Role, Window
+from tsaudit.model.profile import Field, FieldEnd, How, PartOfRows, Role, Window
 
 _MOST_LOOKED_BACK: Final = 8
 """Columns of one table for each of which two more queries are sent."""
 _MOST_COLUMNS: Final = 50
 """Columns of older rows that are read at once."""
+_MOSTLY: Final = 0.5
+"""Share of the rows from which on most have a field."""
 _US: Final = timedelta(microseconds=1)
 
 
@@ -134,12 +136,45 @@ def _covering(draft: Draft) -> Iterator[str]:
 
 
 def with_ends(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
-    """The fields, with the ends of those that the newest rows lack, or the newest ones of some sources; unchanged if it
-    would take a scan of a big table to look further back.
+    """The fields, with the ends of those that the newest rows lack, or the newest ones of some sources. Where older
+    rows cannot be read, or only by scans of a big table, an end that the previous audit saw is kept as long as the
+    newest rows are without the field.
     """
-    if draft.partial_scan or not finds_ranges(runner, draft) or draft.read_times()[1].filled < ENOUGH:
+    if draft.read_times()[1].filled < ENOUGH:
         return fields
-    return _ends_of_parts(runner, draft, _looked_back(runner, draft, fields))
+    if not draft.partial_scan or draft.partial_scan.newest:
+        fields = _looked_back(runner, draft, fields)
+    if not draft.partial_scan and finds_ranges(runner, draft):
+        fields = _ends_of_parts(runner, draft, fields)
+    return [_with_known_end(runner, draft, one) for one in fields]
+
+
+def _with_known_end(runner: QueryRunner, draft: Draft, of: Field) -> Field:
+    """The field, with the end that the previous audit saw, if nothing shows that it is over."""
+    before, times = _previous(draft, of.key), draft.read_times()[1]
+    end = before.end if before else None
+    is_empty = of.null_ratio is not None and of.null_ratio.value == 1 and of.null_ratio.source.how is How.EXACT
+    if end is None or end.erased or of.end or is_empty or end.time < draft.window(runner.window).start:
+        return of
+    if end.of is None:
+        if of.idle_hours is not None:
+            return of
+        newest = EARLIEST + int(numbers_of(times).max()) * _US
+        end = replace(end, rows_after=times.filled)
+        return replace(of, idle_hours=(newest - end.time) / timedelta(hours=1), end=end)
+    is_read_back = not draft.partial_scan and finds_ranges(runner, draft)
+    if is_read_back or end.of.tag not in {tag.key for tag in draft.tags}:
+        return of
+    late = _Rows.of(draft, [of.key], [end.of.tag], times.known).parts(end.of.tag, of.key)
+    parts = [late[value] for value in end.of.values if value in late]
+    after = sum(part.rows for part in parts)
+    is_over = after >= ENOUGH and not any(part.filled for part in parts)
+    return replace(of, end=replace(end, rows_after=after)) if is_over else of
+
+
+def _previous(draft: Draft, key: str) -> Field | None:
+    """The field in the previous profile; None if it was not in it."""
+    return next((one for one in draft.previous.fields if one.key == key), None) if draft.previous else None
 
 
 def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
@@ -155,20 +190,36 @@ def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list
 
 def _not_read(runner: QueryRunner, draft: Draft, fields: Sequence[Field]) -> list[Field]:
     """The fields that some rows of the window have, or may have because the previous audit saw them, but none of those
-    read, fullest first.
+    read, and for which it is worth reading older rows, fullest first.
     """
     filled = {f.key for f in fields if f.null_ratio is not None and f.null_ratio.value < 1}
+    if draft.partial_scan:
+        # Without statistics, its share is that of the rows read.
+        filled = {f.key for f in fields}
     if runner.engine.has_series_index and not draft.is_read_whole and not draft.sampled_since:
         # An index lists fields of older rows, too, and does not count them.
         filled = {f.key for f in draft.previous.fields if f.idle_hours is not None} if draft.previous else set()
-    some = [f for f in fields if f.idle_hours is None and f.key in filled]
+    some = [f for f in fields if f.idle_hours is None and f.key in filled and _is_worth_reading(runner, draft, f)]
     return sorted(some, key=lambda f: (f.null_ratio.value if f.null_ratio else 1.0, f.key))[:_MOST_LOOKED_BACK]
+
+
+def _is_worth_reading(runner: QueryRunner, draft: Draft, one: Field) -> bool:
+    """Whether older rows are found in little time, or most of them are known to have the field: then it ended, which is
+    worth a scan.
+    """
+    if not draft.partial_scan and finds_ranges(runner, draft):
+        return True
+    before = _previous(draft, one.key)
+    end = before.end if before else None
+    was_filled = before is not None and before.idle_hours is not None and (not end or end.filled_before > _MOSTLY)
+    is_filled = one.null_ratio is not None and one.null_ratio.value < _MOSTLY
+    return (was_filled or is_filled) and (bool(draft.partial_scan) or may_scan(runner, draft.measurement.rows_known))
 
 
 def _before_rows_read(runner: QueryRunner, draft: Draft, of: Field, fields: Sequence[Field]) -> Field | None:
     """The field, with what older rows have; None if a statement failed."""
     window, times_us = draft.window(runner.window), draft.read_times()[1]
-    filled = _rows_until(runner, draft, window.end, 1, [of.key], filled=True)
+    filled = _newest_filled(runner, draft, of.key)
     if filled is None:
         return None
     if not len(filled.at):
@@ -185,6 +236,28 @@ def _before_rows_read(runner: QueryRunner, draft: Draft, of: Field, fields: Sequ
         begun = (key for key in others if begins(end, float(before.has[key].mean()), now[key]))
         end = replace(end, begun=tuple(begun))
     return replace(of, idle_hours=(newest - last_us) / (3600 * 1_000_000), end=end)
+
+
+def _newest_filled(runner: QueryRunner, draft: Draft, key: str) -> _Rows | None:
+    """The newest row with the field, or, in a table too big to look for it, some of the last hour before its end; empty
+    if there is none; None if a statement failed.
+    """
+    window = draft.window(runner.window)
+    if not draft.partial_scan:
+        return _rows_until(runner, draft, window.end, 1, [key], filled=True)
+    high, low = EARLIEST + int(numbers_of(draft.read_times()[1]).min()) * _US, window.start
+    found, ago = _Rows(np.empty(0, np.int64), {}, {}), _EXACT
+    while high - low > _EXACT:
+        place = high - min(ago, (high - low) / 2)
+        rows = _rows_until(runner, draft, place, ENOUGH, [key])
+        if rows is None:
+            return None
+        if rows.has[key].any():
+            low, found = place, _Rows(rows.at[rows.has[key]], {}, {})
+        else:
+            # An index finds few rows of any time: the newest first, because most ends are new.
+            high, ago = place, ago * 2
+    return found
 
 
 def _takes_over(one: Field, other: Field) -> bool:

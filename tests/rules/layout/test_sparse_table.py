@@ -14,7 +14,9 @@ from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile,
 from tests.collecting import collected, file_with
 from tests.databases import writing_of
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
+from tests.servers import Postgresql
 from tsaudit.collect.earlier_days import with_column_ends
+from tsaudit.config.settings import Budget, Target
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Count, FieldEnd, How, Profile, Ratio, TableKind, Window
@@ -311,6 +313,52 @@ def test_what_may_be_filled_later_is_only_certain_with_the_next_audit(
         timeline = Timeline(previous=dataclasses.replace(profile, measurements=(then,), day=DAY - timedelta(days=1)))
     findings = run_rule(rule, dataclasses.replace(profile, measurements=(now,)), timeline=timeline).findings
     assert [one.severity for one in findings if one.subject.column == "flow"] == severities
+
+
+def test_an_end_in_a_table_too_big_to_look_for_it(postgresql: Postgresql) -> None:
+    """An index finds the newest rows, of which 1,000 are those of eight hours, and few others."""
+    schema = postgresql.new_schema(
+        "CREATE TABLE readings (at TIMESTAMP, meter TEXT, power FLOAT, flow FLOAT)",
+        f"""INSERT INTO readings SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL '30 s', 'm' || i % 5, i % 700 / 7.0,
+        CASE WHEN i > 1.5 * 2880 THEN i % 90 / 3.0 END FROM generate_series(1, 90000) AS numbers (i)""",
+        "CREATE INDEX ON readings (at)",
+        "ANALYZE",
+    )
+    budget = Budget(max_scan_rows=15_000, max_rows=1_000)
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,), budget=budget)
+    previous, found = None, []
+    for ago in (2, 1, 0):
+        now = NOW - timedelta(days=ago)
+        previous = collected(target, now=now, day=now.date(), previous=previous)
+        found.append([f for f in run_rule(rule, previous).findings if f.subject.column == "flow"])
+    assert [[finding.severity for finding in day] for day in found] == [[], [], [Severity.WARNING]]
+    ((finding,),) = found[2:]
+    assert finding.observed in (36, 37)
+    assert finding.message.endswith("all of the 1,000 rows read up to then, and in none of the 1,000 read after it.")
+
+
+@pytest.mark.parametrize(
+    ("before", "share", "begun", "severity"),
+    [
+        # Five of thirty days are without it.
+        ((), 25 / 30, (), Severity.WARNING),
+        ((), 22 / 30, (), Severity.NOTE),
+        ((0.27,), 22 / 30, (), Severity.NOTE),
+        ((0.09,), 22 / 30, (), Severity.WARNING),
+        ((0.27,), 22 / 30, ("flow_rate",), Severity.WARNING),
+        ((), None, (), Severity.WARNING),
+    ],
+)
+def test_a_column_that_was_not_always_filled_before_may_be_again(
+    before: Sequence[float], share: float | None, begun: tuple[str, ...], severity: Severity
+) -> None:
+    end = FieldEnd(NOW - timedelta(days=5), rows_after=300, rows_before=1_000, filled_before=1.0, begun=begun)
+    ratio = Ratio(0.0 if share is None else 1 - share, a_source(How.SAMPLED if share is None else How.EXACT))
+    flow = dataclasses.replace(a_field("flow"), null_ratio=ratio, end=end, idle_hours=120.0)
+    points = tuple(Point(DAY - timedelta(days=9 - n), value) for n, value in enumerate(before))
+    timeline = Timeline(points={("null_ratio", Subject("main", "meters", "flow")): points})
+    (finding,) = run_rule(rule, a_profile(a_measurement("meters", fields=(flow,))), timeline=timeline).findings
+    assert finding.severity is severity
 
 
 def test_few_columns_are_looked_up(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ _WEEK_H: Final = 7 * 24
 _LATER: Final = timedelta(hours=2)
 """An end that is so much later in the next audit was none: rows are filled later."""
 _MOSTLY: Final = 0.5
+_ALWAYS: Final = 0.9
+"""Share of the rows that a column has which nobody leaves out for a day each week."""
 _ABOUT: Final = 1.2
 """An estimate of all rows may be so many times the rows counted although there are no others."""
 _KINDS: Final = SERIES_KINDS | {TableKind.EVENTS, None}
@@ -57,7 +59,7 @@ normal, but nobody knows so many by name.
     guidelines=("D3", "F3", "G4"),
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
     requires={"null_ratios", "field_types"},
-    uses={"options"},
+    uses={"options", "row_sample"},
     shows={"row_count"},
     thresholds=(
         Threshold("max_null_ratio", 0.5, "share of cells without a value", "our default: more nulls than values"),
@@ -76,14 +78,17 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     values of a tag, such as those of one kind of sensor, or of the hosts with a new agent, do not have anymore, if
     these are at least 5% of the rows. If these rows are of one source, which may be off, that is a note, unless another
     column begins there. In a table without a time, of whatever kind, it is one that none of the rows has that were
-    added since an earlier audit. A column that nearly all rows had at the previous audit, and of which no row has a
-    value anymore, is reported at once, with the column that begins there. If nearly all rows had it, and it contains
-    what was measured, queries get wrong answers. So they do whatever it contains if another column begins there whose
-    name says the same, such as `price_text` where `price` ends. Rows other than measurements may be changed later, as
-    an order that gets its invoice: what ended before the first audit is a note for a week, and if the next audit sees a
-    later end, nothing is reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are
-    the attributes of spans. On InfluxDB 1 and 2, where an absent field costs nothing, only fields that end are
-    reported, and of those that ended before the newest rows read, only what the previous audit saw.
+    added since an earlier audit. Where a table is too big to look for the last value, one that an audit found is
+    reported for as long as the newest rows are without the column. A column that nearly all rows had at the previous
+    audit, and of which no row has a value anymore, is reported at once, with the column that begins there. If nearly
+    all rows had it, and it contains what was measured, queries get wrong answers. If a tenth of the rows of the window
+    were without it before, as of a column that nobody fills on weekends, that is a note. So they do whatever it
+    contains if another column begins there whose name says the same, such as `price_text` where `price` ends. Rows
+    other than measurements may be changed later, as an order that gets its invoice: what ended before the first audit
+    is a note for a week, and if the next audit sees a later end, nothing is reported. GreptimeDB's tables for traces
+    are not reported as sparse, because their columns are the attributes of spans. On InfluxDB 1 and 2, where an absent
+    field costs nothing, only fields that end are reported, and of those that ended before the newest rows read, only
+    what the previous audit saw.
 
     ## Why it matters
 
@@ -134,7 +139,8 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         nulls.pop(field.key, None)
         before = _before(case, measurement, field)
         if before is None or before.end is None or end.time - before.end.time < _LATER:
-            yield _of_end(measurement, field, hours, is_seen=_is_seen(before, hours))
+            is_seen, was_filled = _is_seen(before, hours), _was_filled(case, measurement, field)
+            yield _of_end(measurement, field, hours, is_seen=is_seen, was_filled=was_filled)
     if case.engine.has_series_index:
         # What is absent takes no space there.
         return
@@ -167,9 +173,23 @@ def _is_seen(before: Field | None, hours: float) -> bool:
     return before.idle_hours is not None and before.idle_hours < _OVER_H
 
 
-def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bool) -> Finding:
+def _was_filled(case: Case, measurement: Measurement, field: Field) -> bool:
+    """Whether the rows of the window had the field up to its end, on an earlier day, or now if all days have as many
+    rows; also True if that is not known. Otherwise, it may be one that nobody fills on weekends.
+    """
+    first, last, end, nulls = measurement.first_time, measurement.last_time, field.end, field.null_ratio
+    if measurement.time_column is None or end is None or end.of or nulls is None or nulls.source.how is How.SAMPLED:
+        return True
+    share = 1 - nulls.value
+    if first and last:
+        share *= (last - first) / max(end.time - first, timedelta(hours=1))
+    earlier = (point.value for point in case.timeline.of("null_ratio", subject_of(measurement, field.key)))
+    return max(share, 1 - min(earlier, default=1.0)) >= _ALWAYS
+
+
+def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bool, was_filled: bool) -> Finding:
     """`hours`: for how long it has been empty. `is_seen`: whether the previous audit confirms that no later job fills
-    it.
+    it. `was_filled`: as from `_was_filled`.
     """
     assert field.end is not None
     end, last = field.end, f"{field.end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
@@ -181,7 +201,7 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
     is_sure = (
         not may_be_off
         and end.filled_before >= NEARLY_ALL
-        and (bool(renamed) or (is_measured and (measurement.has_series or is_seen)))
+        and (bool(renamed) or (was_filled and is_measured and (measurement.has_series or is_seen)))
     )
     of, which = _of_rows(end.of) if end.of else ("", "")
     which += f", the last of them since {last} UTC" if last != day else ""
