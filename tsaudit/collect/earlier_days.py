@@ -170,7 +170,7 @@ def _present(then: Measurement, filled: int | None) -> FieldEnd | None:
 def _of_count(now: Measurement, then: Measurement, known: FieldEnd, filled: int) -> FieldEnd | None:
     """The end as the number of rows that have the field shows it, or None."""
     assert now.rows is not None
-    if not filled and now.rows.value >= ENOUGH and _has_rows_before(now, then, known):
+    if not filled and _has_rows_before(now, then, known):
         return replace(known, rows_after=now.rows.value, erased=True)
     added, most = now.rows.value - known.rows_before, round(known.rows_before * known.filled_before)
     # Where far fewer have it than then, all rows may have been written again.
