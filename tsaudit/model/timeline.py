@@ -140,6 +140,9 @@ def figures(profile: Profile) -> Iterator[Figure]:
         yield Figure("stored_bytes", Subject(), float(held), How.EXACT)
     for counter in profile.server.counters if profile.server else ():
         yield Figure(counter.name, Subject(counter.database), float(counter.value), How.EXACT)
+    for query in profile.stored_queries or ():
+        if query.bytes_scanned is not None:
+            yield Figure("bytes_scanned", Subject(query.database, query.name), float(query.bytes_scanned), How.EXACT)
     if profile.all_named():
         count = len(profile.measurements) + sum(map(len, profile.beyond_budget.values()))
         yield Figure("measurements", Subject(), float(count), How.EXACT)

@@ -59,6 +59,19 @@ def test_tables(sql: str, tables: set[tuple[str, str]]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("condition", "columns"),
+    [
+        ("date_trunc('day', time) = '2026-01-01' AND host = 'a'", {"time"}),
+        ("time + 1h > now()", {"time"}),
+        ("time > ago(1d) AND bin(time, 1h) = x", set()),
+        ("k = 1 AND EXISTS (SELECT 1 FROM u WHERE c = 2 AND v = 3)", set()),
+    ],
+)
+def test_columns_that_are_only_compared_after_a_calculation(condition: str, columns: set[str]) -> None:
+    assert read(f"SELECT a FROM t WHERE {condition}").only_computed == columns
+
+
+@pytest.mark.parametrize(
     ("sql", "columns"),
     [
         ("SELECT a FROM t WHERE time > ago(1h) AND \"measure_name\" = 'cpu'", {"time", "measure_name"}),

@@ -29,14 +29,19 @@ class Reading:
     tables: frozenset[tuple[str, str]]
     """(database, table) of each table; the database is empty if it is not given. Without names defined by WITH."""
     filters: frozenset[str]
-    """Columns that are compared directly in WHERE or ON; inside a function, they do not prune anything."""
+    """Columns that are compared directly in WHERE or ON."""
+    only_computed: frozenset[str]
+    """Other columns in these conditions: inside a function or a calculation, a column does not prune anything."""
 
 
 def read(sql: str) -> Reading:
     """What the query reads, including its subqueries. Raises UnreadableError, and ConnectorError without sqlglot."""
     tree = _parsed(sql)
     try:
-        return Reading(frozenset((t.db, t.name) for t in _tables(tree)), frozenset(_filters(tree)))
+        conditions = list(_conditions(tree))
+        filters = frozenset(column.name for one in conditions for column in _compared(one))
+        named = frozenset(column.name for one in conditions for column in _columns(one))
+        return Reading(frozenset((t.db, t.name) for t in _tables(tree)), filters, named - filters)
     except RecursionError as error:
         raise UnreadableError("it is nested too deeply") from error
 
@@ -87,21 +92,31 @@ def _tables(tree: exp.Query) -> Iterator[exp.Table]:
             yield table
 
 
-def _filters(tree: exp.Query) -> Iterator[str]:
+def _conditions(tree: exp.Query) -> Iterator[exp.Expression]:
     from sqlglot import exp
 
-    conditions = [where.this for where in tree.find_all(exp.Where)]
-    conditions += [join.args["on"] for join in tree.find_all(exp.Join) if join.args.get("on")]
-    for condition in conditions:
-        yield from (column.name for column in _compared(condition))
+    yield from (where.this for where in tree.find_all(exp.Where))
+    yield from (join.args["on"] for join in tree.find_all(exp.Join) if join.args.get("on"))
+
+
+def _inside(condition: exp.Expression) -> Iterator[exp.Expr]:
+    """All parts of a condition but its subqueries, which have conditions of their own."""
+    from sqlglot import exp
+
+    return condition.walk(prune=lambda found: isinstance(found, exp.Query))
+
+
+def _columns(condition: exp.Expression) -> Iterator[exp.Column]:
+    from sqlglot import exp
+
+    return (node for node in _inside(condition) if isinstance(node, exp.Column))
 
 
 def _compared(condition: exp.Expression) -> Iterator[exp.Column]:
     """Columns that are compared directly."""
     from sqlglot import exp
 
-    # Subqueries have conditions of their own.
-    for node in condition.walk(prune=lambda found: isinstance(found, exp.Query)):
+    for node in _inside(condition):
         if isinstance(node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
             sides = [node.this, node.expression]
         elif isinstance(node, exp.Predicate) and not isinstance(node, exp.Func):

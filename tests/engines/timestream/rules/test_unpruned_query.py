@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.builders import a_count, a_measurement, a_profile
+from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.rules.cases import Case, run_rule
 from tsaudit.engines.timestream.rules.unpruned_query import unpruned_query as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, StoredQuery
+from tsaudit.model.timeline import Point, Timeline
 
 GB = 1_000_000_000
 IN_TIME = "time BETWEEN @scheduled_runtime - 1h AND @scheduled_runtime"
@@ -120,6 +122,42 @@ def test_message_when_there_is_no_condition_on_the_time() -> None:
         "filters by nothing; 1 MB read by the last run; up to 50% of the partitions; 2 hours of data",
         "filters by measure_name and time; 2 MB read by the last run; up to 50% of the partitions; 2 hours of data",
     ]
+
+
+TRUNCATED = "WHERE date_trunc('day', time) = date_trunc('day', @scheduled_runtime) AND measure_name = 'x'"
+
+
+def test_message_when_the_time_is_inside_a_function() -> None:
+    (finding,) = _findings(TRUNCATED, f"WHERE {IN_TIME} AND measure_name = 'x'")
+    said = "q0 runs on it with the time inside a function, which rules nothing out: everything ever written is read."
+    assert finding.message == said
+    (finding,) = _findings(TRUNCATED, "")
+    assert finding.message.startswith("q1 runs on it without a condition on the time, and q0 runs on it with the time")
+
+
+@pytest.mark.parametrize(
+    ("before", "per_day"),
+    [
+        # Each day, half a GB more.
+        ({3: 18.5, 2: 19.0, 1: 19.5}, 0.5),
+        ({2: 19.0, 1: 19.5}, None),
+        ({3: 18.5, 2: 19.4, 1: 19.5}, None),
+        # A week is enough, however uneven.
+        ({8: 16.0, 2: 19.9}, 0.5),
+        ({8: 20.0, 1: 20.0}, 0.0),
+    ],
+)
+def test_cost_grows_as_what_the_runs_read(before: dict[int, float], per_day: float | None) -> None:
+    query = StoredQuery("forever", "SELECT 1 FROM main.cpu", 20 * GB, 0.5, None, 3600.0)
+    profile = a_profile(a_measurement(options={}), engine="timestream", stored_queries=(query,))
+    points = tuple(Point(DAY - timedelta(days=ago), gb * GB) for ago, gb in before.items())
+    history = Timeline(points={("bytes_scanned", Subject("", "forever")): points})
+    (finding,) = run_rule(rule, profile, timeline=history).findings
+    assert finding.impact is not None
+    # Of thirty days, an hour is needed.
+    expected = None if per_day is None else pytest.approx(0.01 * per_day * 730 * (1 - 1 / 720))
+    assert finding.impact.per_day == expected
+    assert ("not known yet" in finding.consequence) is (per_day is None)
 
 
 def test_note_when_nobody_asks_for_the_key() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tsaudit import costs
 from tsaudit.engines.timestream import predicates, prices
 from tsaudit.engines.timestream.tables import KEY
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement, StoredQuery
 from tsaudit.rule import Case, rule, subject_of
@@ -28,9 +29,11 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     """Tables that scheduled queries read without a condition on the time, or on the partition key.
 
     Without a condition on the time, the cost of a query is what its runs read beyond the time since the previous run,
-    at the price of US East. It is a note if none of the queries on a table uses its partition key, or if a query uses
-    neither the key nor a measure name, in a table that has several: which sources it needs is not known. Conditions are
-    found by parsing the query text: a plain column in a comparison, after WHERE or ON, in any part of the query.
+    at the price of US East. It grows as the bytes that its runs read did, by the history of the last weeks or, in the
+    first one, of four audits if the growth was even. It is a note if none of the queries on a table uses its partition
+    key, or if a query uses neither the key nor a measure name, in a table that has several: which sources it needs is
+    not known. Conditions are found by parsing the query text: a plain column in a comparison, after WHERE or ON, in any
+    part of the query. A column inside a function, as in `date_trunc('day', time) = ...`, rules nothing out.
 
     ## Why it matters
 
@@ -60,7 +63,7 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     found = False
     for measurement in case.measurements:
         place = measurement.database, measurement.name
-        reading = [_Query(query, read.filters) for query, read in queries if place in read.tables]
+        reading = [_Query(query, read) for query, read in queries if place in read.tables]
         if reading and (finding := _evaluate(case, measurement, reading)):
             found = True
             yield replace(finding, evidence=(*finding.evidence, *_left_out(unreadable)))
@@ -70,10 +73,14 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A scheduled query, and the columns by which it filters a table."""
+    """A scheduled query, and what it reads of a table."""
 
     stored: StoredQuery
-    filters: frozenset[str]
+    read: predicates.Reading
+
+    @property
+    def filters(self) -> frozenset[str]:
+        return self.read.filters
 
 
 def _left_out(unreadable: Sequence[str]) -> tuple[Evidence, ...]:
@@ -92,7 +99,12 @@ def _evaluate(case: Case, measurement: Measurement, reading: Sequence[_Query]) -
     wide = [one for one in reading if keys and not one.filters & set(keys)]
     unused = bool(key) and all(key not in one.filters for one in reading)
     if timeless:
-        message = f"{_named(timeless)} on it without a condition on the time: everything ever written is read."
+        computed = [one for one in timeless if "time" in one.read.only_computed]
+        without = [one for one in timeless if one not in computed]
+        said = [f"{_named(without)} on it without a condition on the time"] if without else []
+        if computed:
+            said.append(f"{_named(computed)} on it with the time inside a function, which rules nothing out")
+        message = f"{', and '.join(said)}: everything ever written is read."
     elif unused:
         message = f"It is partitioned by {key}, which none of {many(len(reading), 'scheduled query')} filters by."
     elif wide:
@@ -115,16 +127,37 @@ def _evaluate(case: Case, measurement: Measurement, reading: Sequence[_Query]) -
 
 def _impact(case: Case, measurement: Measurement, timeless: Sequence[_Query]) -> Impact | None:
     """What reading all times costs a month; None if it is not known how much that is."""
-    saved = 0.0
+    saved, per_day = 0.0, list[float | None]()
     for one in timeless:
         now, then = prices.of_scans(one.stored), prices.of_scans(one.stored, _needed(case, measurement, one.stored))
-        saved += (now or 0.0) - (then or 0.0)
+        avoidable = (now or 0.0) - (then or 0.0)
+        saved += avoidable
+        growth = _growth(case, one.stored) if avoidable else 0.0
+        per_day.append(None if growth is None else avoidable * growth)
     if not saved:
         return None
     whole = sum(prices.of_scans(query) or 0.0 for query in case.profile.stored_queries or ())
     said = "bytes read beyond the time since the run before; the bill is that of all scheduled queries"
     how = f"{said}; {prices.SOURCE}"
-    return Impact(Currency.MONEY, now=saved, whole=whole, how=how)
+    known = [rate for rate in per_day if rate is not None]
+    return Impact(
+        Currency.MONEY,
+        now=saved,
+        whole=whole,
+        per_day=sum(known) if len(known) == len(per_day) else None,
+        kept_days=costs.kept_days(case, measurement),
+        how=how,
+    )
+
+
+def _growth(case: Case, query: StoredQuery) -> float | None:
+    """The share of the bytes read by a run that is added each day, by those of earlier days; None if not known."""
+    if not query.bytes_scanned:
+        return None
+    figure = ("bytes_scanned", Subject(query.database, query.name), float(query.bytes_scanned))
+    rate, even = costs.rate(case, *figure), costs.even_rate(case, *figure)
+    rate = even[0] if rate is None and even else rate
+    return None if rate is None else rate / query.bytes_scanned
 
 
 def _needed(case: Case, measurement: Measurement, query: StoredQuery) -> float:
