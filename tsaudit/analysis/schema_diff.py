@@ -120,7 +120,11 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
         return  # Other measurements of its family may have been read instead, or it was empty.
     roles_known = not (_unseen(before, _ROLES, *at) or _unseen(after, _ROLES, *at))
     was, now = _by_name(old, roles_known), _by_name(new, roles_known)
+    # Names that are data come and go.
+    keyed = [found.above for m in (old, new) if m.documents for found in m.documents.keyed]
     for key in sorted(was.keys() | now.keys()):
+        if any(not above or key.startswith(f"{above}.") for above in keyed):
+            continue
         kind = _kind(was.get(key), now.get(key))
         if kind is not None and not _by_chance(kind, key, old, new):
             yield Difference(kind, Subject(*at, key), was.get(key), now.get(key))

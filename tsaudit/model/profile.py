@@ -894,6 +894,25 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyedFields:
+    """Sibling names in documents that are data."""
+
+    above: str
+    """The path that contains them; empty at the top."""
+    template: str
+    names: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """What stands for all of them."""
+        return f"{self.above}.{self.template}" if self.above else self.template
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(f"{self.above}.{name}" if self.above else name for name in self.names)
+
+
+@dataclass(frozen=True, slots=True)
 class Documents:
     """The documents of a collection that were read."""
 
@@ -905,6 +924,8 @@ class Documents:
     """Whether `max_bytes` is of all documents, not only of those that were read."""
     largest_field: str | None = None
     """The field that takes most of the largest of all documents; None if `max_bytes` is only of those read."""
+    keyed: tuple[KeyedFields, ...] = ()
+    """Names that are data, of which there are more than fields are described; one field stands for each of these."""
     added_ratio: float | None = None
     """Share of the bytes read that is added each day at present, by the newest documents' times; None if unknown."""
 

@@ -276,29 +276,81 @@ def test_empty_collection_has_no_fields_and_no_gap() -> None:
     assert found["empty"].rows.value == 0
 
 
+WORDS = ("alpha", "bravo", "delta", "echo", "golf", "hotel", "india", "kilo", "lima", "mike", "oscar", "papa")
+WIDE = [{a + b + c: 1 for a in WORDS for b in WORDS for c in WORDS}] * 5
+
+
 def test_documents_with_more_fields_than_anybody_describes(mongodb: str) -> None:
-    profile, found = _one(mongodb, Collection("keyed", [{f"k{i}_{j}": 1 for j in range(30)} for i in range(50)]))
-    assert len(found["keyed"].fields) == 1000
-    assert "_id" in _fields(found["keyed"])
+    profile, found = _one(mongodb, Collection("wide", WIDE))
+    assert len(found["wide"].fields) == 1000
+    assert "_id" in _fields(found["wide"])
     (gap,) = [g for g in profile.gaps if g.fact == "field_types"]
-    assert (gap.reason, gap.measurement) == (Reason.OVER_BUDGET, "keyed")
-    assert gap.detail == "501 of 1,501 different fields are not described, the rarest ones"
+    assert (gap.reason, gap.measurement) == (Reason.OVER_BUDGET, "wide")
+    assert gap.detail == "of 1,729 different fields, only the 1,000 most common are described"
     results = {result.code: result for result in evaluate(profile).results}
     assert results["DRF001"].gaps == (gap,)
     assert not [code for code in ("DOC005", "DOC012", "STO001") if results[code].gaps]
     # What fell below the limit was not removed, nor is what rose above it new.
-    (keyed,) = profile.measurements
-    other = replace(profile, measurements=(replace(keyed, fields=keyed.fields[:900]),))
+    (wide,) = profile.measurements
+    other = replace(profile, measurements=(replace(wide, fields=wide.fields[:900]),))
     assert not list(differences(profile, other))
     assert not list(differences(other, profile))
 
 
 def test_documents_with_more_fields_than_anybody_looks_at(mongodb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("tsaudit.engines.mongodb.measuring"), "_MOST_SEEN", 1100)
-    profile, found = _one(mongodb, Collection("keyed", [{f"k{i}_{j}": 1 for j in range(30)} for i in range(50)]))
-    assert len(found["keyed"].fields) == 1000
+    profile, found = _one(mongodb, Collection("wide", WIDE))
+    assert len(found["wide"].fields) == 1000
     (gap,) = [g for g in profile.gaps if g.fact == "field_types"]
-    assert gap.detail == "more than 100 of more than 1,100 different fields are not described, the rarest ones"
+    assert gap.detail == "of more than 1,100 different fields, only the 1,000 most common are described"
+
+
+@pytest.mark.parametrize("most", [20_000, 4_600])
+def test_one_field_stands_for_all_whose_names_differ_in_data(
+    mongodb: str, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """By the form of what they contain, by how few documents have each, or by what they look like, at every depth; seen
+    before the limit or not.
+    """
+    monkeypatch.setattr(import_module("tsaudit.engines.mongodb.measuring"), "_MOST_SEEN", most)
+    names = [a + b for a in WORDS for b in WORDS]
+    jobs = [
+        {
+            "flags": {name: {"on": i % 2 == 0, "uses": {f"{k:024x}": k for k in range(i, i + 9)}} for name in some},
+            "scores": {str(k): [k] * i for k in range(i, i + 20)},
+            "votes": dict.fromkeys(names[i : i + 9], 1),
+            "note": "x",
+        }
+        for i, some in enumerate(names[i : i + 30] for i in range(110))
+    ]
+    profile, found = _one(mongodb, Collection("jobs", jobs))
+    assert profile.gaps == ()
+    fields = _fields(found["jobs"])
+    assert sorted(fields) == [
+        "_id",
+        "flags.{name}.on",
+        "flags.{name}.uses.{name}",
+        "note",
+        "scores.{n}",
+        "votes.{name}",
+    ]
+    assert fields["flags.{name}.on"].null_ratio is not None
+    assert fields["flags.{name}.on"].null_ratio.value == 0
+    assert fields["scores.{n}"].items is not None
+    assert fields["scores.{n}"].items.most == 109
+    results = {result.code: result for result in evaluate(profile).results}
+    assert {f.subject.column for f in results["NAM005"].findings} == {
+        "flags.{name}",
+        "scores.{n}",
+        "votes.{name}",
+    }
+    # With fewer names, each was a field of its own the day before.
+    (now,) = profile.measurements
+    single = tuple(Field(f"flags.{name}.on", ("bool",)) for name in names)
+    assert now.documents is not None
+    before = replace(now, documents=replace(now.documents, keyed=()), fields=(*now.fields, *single))
+    assert not list(differences(replace(profile, measurements=(before,)), profile))
+    assert from_json(Profile, to_json(profile)) == profile
 
 
 def test_field_that_is_a_value_here_and_a_document_there_has_both_types(mongodb: str) -> None:

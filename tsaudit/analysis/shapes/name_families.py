@@ -16,7 +16,7 @@ import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
@@ -26,7 +26,7 @@ from tsaudit.analysis.shapes.periods import FILLED, dated_templates
 from tsaudit.analysis.shapes.shape_rules import KUBERNETES, is_random
 from tsaudit.analysis.significance import A_LIST
 from tsaudit.model.change import ColumnPart, Merged
-from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.profile import Field, KeyedFields, Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,53 +423,81 @@ def _marked(
 
 _FEWEST_KEYS: Final = 8
 """Minimum number of names of one kind; fewer may be a fixed set, such as quarters or sizes."""
+_MANY_KEYS: Final = 100
+"""Minimum number of names side by side, of which nobody makes so many up."""
+_FEW: Final = 0.1
+"""Share of the documents up to which a field that is one of many is in few."""
 _WHOLE: Final = {"{id}": re.compile(r"[0-9a-f]{24}"), "{n}": re.compile(r"\d{1,23}")}
 """Names that consist only of data: an ObjectId as a string, or a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyedFields:
-    """Sibling names that differ only in data."""
-
-    above: str
-    """The path that contains them; empty at the top."""
-    template: str
-    names: tuple[str, ...]
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        return tuple(f"{self.above}.{name}" if self.above else name for name in self.names)
-
-
-def keyed_fields(measurement: Measurement) -> Iterator[KeyedFields]:
-    """The families of such names in a collection, outer ones first. Families inside the reported ones are left out."""
-
-    below: dict[str, set[str]] = defaultdict(set)
-    for field in measurement.fields:
-        parts = field.key.split(".")
-        for at, part in enumerate(parts):
-            below[".".join(parts[:at])].add(part)
-    reported: list[str] = []
-    for above, names in sorted(below.items(), key=lambda one: (one[0].count("."), one[0])):
-        if len(names) < _FEWEST_KEYS or _is_in(above, reported):
+def keyed_fields(keys: Iterable[str]) -> Iterator[KeyedFields]:
+    """The families of such names among the paths of fields, outer ones first. Families inside the reported ones are
+    left out.
+    """
+    reported: set[str] = set()
+    for above, names in _siblings(keys):
+        if len(names) < _FEWEST_KEYS or is_in(above, reported):
             continue
         whole = {kind: sorted(n for n in names if form.fullmatch(n)) for kind, form in _WHOLE.items()}
-        others = sorted(names - {n for kind in whole.values() for n in kind})
+        others = sorted(names.keys() - {n for kind in whole.values() for n in kind})
         families = [KeyedFields(above, f.template, f.members) for f in name_families(others)]
         for found in [*families, *(KeyedFields(above, kind, tuple(members)) for kind, members in whole.items())]:
             if len(found.names) >= _FEWEST_KEYS:
-                reported += found.paths
+                reported.update(found.paths)
                 yield found
+
+
+def keyed_objects(documents: Mapping[str, Collection[int]]) -> Iterator[KeyedFields]:
+    """So many names side by side that they are data, whatever they look like: objects that contain the same, or plain
+    fields that are in few documents each. Outer ones come first, without those inside them.
+
+    `documents`: the path of each field to the documents that have it.
+    """
+    reported: set[str] = set()
+    for above, names in _siblings(documents):
+        if len(names) < _MANY_KEYS or is_in(above, reported):
+            continue
+        for alike in (_of_one_form(names), _of_few_documents(above, names, documents)):
+            if len(alike) >= max(_MANY_KEYS, _NEARLY_ALL * len(names)):
+                found = KeyedFields(above, "{name}", tuple(sorted(alike)))
+                reported.update(found.paths)
+                yield found
+                break
+
+
+def _of_one_form(names: Mapping[str, Set[str]]) -> list[str]:
+    """The objects that contain what most of them do."""
+    common = Counter(itertools.chain(*names.values())).most_common(1)
+    return [name for name, members in names.items() if common and common[0][0] in members]
+
+
+def _of_few_documents(above: str, names: Collection[str], documents: Mapping[str, Collection[int]]) -> list[str]:
+    """The plain fields that are in few of the documents that have any of them."""
+    having = {name: documents[path] for name in names if (path := f"{above}.{name}" if above else name) in documents}
+    most = _FEW * len(set().union(*having.values()))
+    return [name for name, found in having.items() if len(found) <= most]
+
+
+def _siblings(keys: Iterable[str]) -> list[tuple[str, dict[str, set[str]]]]:
+    """Each path with the names directly below it, outer ones first, and what these contain."""
+    below: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for key in keys:
+        parts = key.split(".")
+        for at, part in enumerate(parts):
+            below[".".join(parts[:at])][part].update(parts[at + 1 : at + 2])
+    return sorted(below.items(), key=lambda one: (one[0].count("."), one[0]))
 
 
 def named_fields(measurement: Measurement) -> list[Field]:
     """The fields with regular names: names that are data are left out, and so is everything inside them."""
-    keyed = [path for found in keyed_fields(measurement) for path in found.paths]
-    return [field for field in measurement.fields if not _is_in(field.key, keyed)]
+    keyed = {path for found in keyed_fields(field.key for field in measurement.fields) for path in found.paths}
+    return [field for field in measurement.fields if not is_in(field.key, keyed)]
 
 
-def _is_in(path: str, others: list[str]) -> bool:
-    return any(path == other or path.startswith(f"{other}.") for other in others)
+def is_in(path: str, others: Collection[str]) -> bool:
+    """Whether it is one of the others, or below one of them."""
+    return any(above in others for above in itertools.accumulate(path.split("."), "{}.{}".format))
 
 
 STATISTIC: Final = re.compile(

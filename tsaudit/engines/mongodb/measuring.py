@@ -31,6 +31,7 @@ from tsaudit.model.profile import (
     How,
     ItemGrowth,
     Items,
+    KeyedFields,
     Ratio,
     Reason,
     RowPattern,
@@ -53,7 +54,9 @@ _BY_FEW: Final = (_SINGLY | {"documents"}) - {"row_estimate"}
 MOST: Final = 1000
 """Maximum number of documents read per collection, or buckets of a time series, as in MongoDB's schema analysis."""
 MOST_PATHS: Final = 1000
-"""Maximum number of distinct fields kept per collection: documents with more fields have data in their field names."""
+"""Maximum number of distinct fields kept per collection. Documents with more fields mostly have data in their names:
+one field then stands for all whose names differ only in data.
+"""
 _FEWEST: Final = 10
 """Documents, of which fewer are no rate."""
 _LEAST_SPAN: Final = timedelta(hours=1)
@@ -162,7 +165,7 @@ def read_documents(runner: QueryRunner, draft: Draft, *, largest: bool) -> Draft
     source = runner.source("documents", How.EXACT if exact else How.SAMPLED, **about)
     if exact:
         rows = Count(len(sample.bytes), source)
-    sample.paths = _most_common(runner, draft, sample)
+    sample.paths = _most_common(runner, draft, sample, options.get("timeseries.metaField"))
     draft = _described(draft, sample, rows, source, options if of_series else {}, runner.window)
     return _with_largest(runner, draft, list(sample.bytes.values())) if largest and not exact else draft
 
@@ -251,6 +254,20 @@ class _Path:
     times: dict[int, datetime] = field(default_factory=dict)
     """Number of a document to the time in its value: a date, or what an ObjectId contains."""
 
+    def add(self, other: _Path) -> None:
+        """Add the values of another path. Documents that have both are listed twice."""
+        self.types |= other.types
+        for kind, values in other.by_kind.items():
+            self.by_kind[kind].documents |= values.documents
+            self.by_kind[kind].texts |= values.texts
+        self.says_null |= other.says_null
+        self.values += other.values
+        self.value_bytes += other.value_bytes
+        self.items += other.items
+        self.dated += other.dated
+        self.documents += other.documents
+        self.times |= other.times
+
 
 @dataclass(slots=True)
 class _Sample:
@@ -258,14 +275,18 @@ class _Sample:
 
     bytes: dict[int, int] = field(default_factory=dict)
     paths: dict[str, _Path] = field(default_factory=lambda: defaultdict(_Path))
-    beyond: int = 0
-    """Number of values whose paths exceeded the limit."""
+    keyed: tuple[KeyedFields, ...] = ()
+    beyond: set[str] = field(default_factory=set)
+    """Where fields are that exceeded the limit: the known paths that contain them."""
+    objects: frozenset[str] = frozenset()
+    """All paths that contain others, once the limit is reached."""
 
     def add(self, batch: pa.RecordBatch) -> None:
         for row in batch.to_pylist():
             self.bytes[row["document"]] = row["bytes"]
             if row["path"] not in self.paths and len(self.paths) >= _MOST_SEEN:
-                self.beyond += 1
+                self.objects = self.objects or frozenset(above for key in self.paths for above in _above(key))
+                self.beyond.add(next(above for above in _above(row["path"]) if not above or above in self.objects))
                 continue
             path = self.paths[row["path"]]
             if row["data_type"] is None:
@@ -331,6 +352,7 @@ def _described(
             statistics.fmean(sizes),
             max(sizes),
             source,
+            keyed=sample.keyed,
             added_ratio=_added_a_day(sample.bytes, times, window),
         ),
         first_time=first,
@@ -349,21 +371,51 @@ def _described(
     return replace(draft, measurement=known).with_time(TimeColumn(name, TimeKind.ZONED) if name else None)
 
 
-def _most_common(runner: QueryRunner, draft: Draft, sample: _Sample) -> dict[str, _Path]:
+def _most_common(runner: QueryRunner, draft: Draft, sample: _Sample, meta: str | None) -> dict[str, _Path]:
+    """The paths to describe. `meta`: the field that names the source, whose members are tags."""
+    if len(sample.paths) > MOST_PATHS:
+        _fold(sample, meta)
     paths = sample.paths
-    if len(paths) > MOST_PATHS:
-        more = "more than " if sample.beyond else ""
-        left_out = f"{more}{len(paths) - MOST_PATHS:,} of {more}{len(paths):,} different fields"
+    if len(paths) > MOST_PATHS or sample.beyond:
+        different = f"more than {_MOST_SEEN:,}" if sample.beyond else f"{len(paths):,}"
+        described = f"only the {min(len(paths), MOST_PATHS):,} most common are described"
         # The list of fields is incomplete; what the documents show otherwise, such as their sizes, is not.
-        runner.gap(
-            "field_types",
-            Reason.OVER_BUDGET,
-            f"{left_out} are not described, the rarest ones",
-            draft.database,
-            draft.name,
-        )
+        cause = f"of {different} different fields, {described}"
+        runner.gap("field_types", Reason.OVER_BUDGET, cause, draft.database, draft.name)
     kept = sorted(paths, key=lambda key: (-len(paths[key].documents), key))[:MOST_PATHS]
     return {key: paths[key] for key in sorted(kept)}
+
+
+def _fold(sample: _Sample, meta: str | None) -> None:
+    """Let one path stand for all that differ only in names that are data, until no such names are left."""
+    from tsaudit.analysis.shapes.name_families import is_in, keyed_fields, keyed_objects
+
+    while True:
+        keys = {k: p.documents for k, p in sample.paths.items() if meta is None or k.partition(".")[0] != meta}
+        objects = list(keyed_objects(keys))
+        inside = {path for one in objects for path in one.paths}
+        found = [*objects, *keyed_fields(key for key in keys if not is_in(key, inside))]
+        if not found:
+            return
+        stands = {path: one.path for one in found for path in one.paths}
+        folded: dict[str, _Path] = defaultdict(_Path)
+        for key, path in sample.paths.items():
+            keyed = next((above for above in (key, *_above(key)) if above in stands), None)
+            folded[key if keyed is None else stands[keyed] + key.removeprefix(keyed)].add(path)
+        for path in folded.values():
+            path.documents = sorted(set(path.documents))
+        sample.paths = folded
+        # Families inside the reported ones are left out.
+        sample.keyed += tuple(one for one in found if "{" not in one.above)
+        at = {one.above for one in found}
+        sample.beyond = {above for above in sample.beyond if above not in at and not is_in(above, stands)}
+
+
+def _above(path: str) -> Iterator[str]:
+    """The paths that contain it, inner ones first; the last one is empty."""
+    while path:
+        path = path.rpartition(".")[0]
+        yield path
 
 
 def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:

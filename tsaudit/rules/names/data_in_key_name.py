@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.shapes.name_families import KeyedFields, NameFamily, grids, keyed_fields
+from tsaudit.analysis.shapes.name_families import NameFamily, grids, keyed_fields
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import KeyedFields, Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number
 
@@ -35,10 +35,11 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
 
     Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
     slashes, colons, or blanks. Fewer than ten tags whose names differ only in a number are levels of a hierarchy, and
-    no finding. In documents, at least eight dates, IDs, or numbers side by side count, at any depth. It is a note:
-    names cost nothing until they reach a limit on columns, which near-limit reports, and names and values in an array
-    take no less space. On InfluxDB 1 and 2, which have no such limit, it is a warning if the fields of a measurement
-    become `harm.min_names` more in `harm.warning_days`, at the rate of the last weeks.
+    no finding. In documents, at least eight dates, IDs, or numbers side by side count, at any depth; where there are
+    more than 1,000 different fields, so do 100 side by side, whatever they look like, that contain the same or are in
+    few documents each. It is a note: names cost nothing until they reach a limit on columns, which near-limit reports,
+    and names and values in an array take no less space. On InfluxDB 1 and 2, which have no such limit, it is a warning
+    if the fields of a measurement become `harm.min_names` more in `harm.warning_days`, at the rate of the last weeks.
 
     ## Why it matters
 
@@ -117,13 +118,13 @@ def _finding(measurement: Measurement, role: str, family: NameFamily, *others: N
 
 def _in_documents(measurement: Measurement) -> Iterator[Finding]:
     if measurement.documents is not None:
-        for found in keyed_fields(measurement):
+        for found in (*measurement.documents.keyed, *keyed_fields(field.key for field in measurement.fields)):
             yield _of_documents(measurement, found)
 
 
 def _of_documents(measurement: Measurement, found: KeyedFields) -> Finding:
     assert measurement.documents is not None
-    path, count = f"{found.above}.{found.template}".lstrip("."), len(found.names)
+    path, count = found.path, len(found.names)
     name = found.above or "values"
     return Finding(
         subject=subject_of(measurement, path),
