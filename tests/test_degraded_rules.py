@@ -136,7 +136,12 @@ def test_what_a_server_never_supported_does_not_count() -> None:
     unsupported = a_day(lacking(gap=gap))
     assert last(*[unsupported] * 9) is None
     assert last(a_day(judged()), *[unsupported] * 3) is not None, "it worked before an upgrade, or a move"
-    assert last(*[a_day(a_rule_result(code="CAR001", outcome=Outcome.OPEN, gaps=(gap, GAP)))] * 3) is not None
+    slow, denied = (
+        a_day(a_rule_result(code="CAR001", outcome=Outcome.OPEN, gaps=(gap, other)))
+        for other in (GAP, replace(GAP, reason=Reason.DENIED))
+    )
+    assert last(*[unsupported] * 4, slow) is None
+    assert last(*[denied] * 3) is not None
     assert last(*[a_day(lacking(gap=replace(gap, fix="set [monitor] store-enabled to true")))] * 3) is not None
     assert last(*[a_day(lacking(gap=replace(gap, measurement="cpu")))] * 3) is not None
 

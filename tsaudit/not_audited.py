@@ -407,7 +407,9 @@ def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _
             break
         if rule.code in day.unknown:
             audits, since = audits + 1, day.day
-    if not has_worked and rule.gaps and all(map(_is_of_server, rule.gaps)):
+    # A statement that took too long today has not been the cause until now.
+    others = {gap.reason for gap in rule.gaps if not _is_of_server(gap)}
+    if not has_worked and any(map(_is_of_server, rule.gaps)) and others <= {Reason.TIMED_OUT}:
         return None
     is_lost = has_worked and any(gap.reason in _LASTING for gap in rule.gaps)
     return _DegradedRule(rule, audits, since, is_lost)
