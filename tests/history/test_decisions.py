@@ -244,7 +244,6 @@ CONNECTIONS: Final = Limit("near-limit.max_connections", 1000.0, "connections", 
     [
         {"impact": Impact(Currency.LIMIT, now=200, whole=1000, unit="connections", days_left=40)},
         {"impact": Impact(Currency.FAMILY, now=200, per_day=20)},
-        {"per_day": 20.0},
     ],
 )
 def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, growing: dict[str, Any]) -> None:
@@ -260,6 +259,19 @@ def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, gr
     (found,) = incidents.current(store)
     assert found.exceeded
     assert decisions.outgrown(found) == "covers up to 300 connections, now 301 connections"
+
+
+@pytest.mark.parametrize(
+    "growing", [{"per_day": 200.0}, {"impact": Impact(Currency.SERIES, now=200, per_day=200)}], ids=["seen", "cost"]
+)
+def test_known_growth_does_not_end_a_mute(store: Store, growing: dict[str, Any]) -> None:
+    """200 more a day until the mute ends in two days are 800, and half as many again is no news."""
+    with_findings(store, replace(of_size(200, limit=CONNECTIONS, unit="avoidable series"), **growing))
+    until = DAY + timedelta(days=2)
+    (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "until Monday", until)
+    assert decisions.ends_early(muted).startswith("above 1,200 avoidable series")
+    far = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", date(2099, 12, 31), replace=True)
+    assert decisions.ends_early(far[0]).startswith(f"above {(200 + 90 * 200) * 1.5:,.0f} avoidable series")
 
 
 @pytest.mark.parametrize(
@@ -393,7 +405,7 @@ def test_new_and_worse_findings_are_open_after_a_baseline(store: Store) -> None:
 def test_baseline_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with_findings(store, *(of_size(10, n) for n in range(3)))
 
-    def breaks(_finding: Finding) -> float:
+    def breaks(*_given: object) -> float:
         if next(calls) == 2:
             raise RuntimeError("broken")
         return 1.0
