@@ -10,7 +10,7 @@ import pytest
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source
 from tsaudit.collect import of_its_day
 from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Count, Database, How
+from tsaudit.model.profile import Count, Database, How, StoredQuery
 from tsaudit.model.timeline import Episode, Figure, Point, Timeline, figures, figures_of_its_day
 
 REQUESTS = Subject("main", "requests")
@@ -116,3 +116,9 @@ def test_lower_bounds_are_no_figures_of_a_day() -> None:
     assert named() == {"series", "tag_values"}
     assert named("series") == {"tag_values"}
     assert named("tag_values") == {"series"}
+
+
+def test_what_each_run_of_a_scheduled_query_read_is_a_figure() -> None:
+    queries = (StoredQuery("hourly", "SELECT 1", 5_000, None), StoredQuery("new", "SELECT 1", None, None))
+    found = [f for f in figures(a_profile(stored_queries=queries)) if f.name == "bytes_scanned"]
+    assert found == [Figure("bytes_scanned", Subject("", "hourly"), 5_000.0, How.EXACT)]
