@@ -66,6 +66,24 @@ def needed(step: Step | None) -> Step:
     return step
 
 
+@pytest.mark.parametrize("engine", ["influxdb1", "influxdb2"])
+@pytest.mark.parametrize(
+    ("fields", "tags", "name"),
+    [
+        (("ms", "request"), (), "calls_new"),
+        (("ms",), (), "calls_new_2"),
+        (("ms", "request"), ("request",), "calls_new_2"),
+    ],
+)
+def test_measurement_that_a_plan_has_made_is_not_made_again(
+    engine: str, fields: Sequence[str], tags: Sequence[str], name: str
+) -> None:
+    calls = a_measurement("calls", tags=(a_tag("request"), a_tag("host")), fields=(a_field("ms"),))
+    made = replace(calls, name="calls_new", fields=tuple(map(a_field, fields)), tags=tuple(map(a_tag, tags)))
+    found = advice(a_profile(calls, made, engine=engine), [MakeField(Subject("main", "calls"), "request")])
+    assert f"Write to {name}, which replaces calls." in needed(found.writer()).words
+
+
 # `api` writes 60 requests in two zones, `web` writes 20 in one; `version` is the same everywhere.
 ROWS = [
     Row(

@@ -15,6 +15,7 @@ from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (
     Change,
     ChangeType,
+    Claim,
     Diagnose,
     MakeField,
     MakeTag,
@@ -205,7 +206,14 @@ class InfluxAdvice(Advice):
         needs_one = any(isinstance(change, MakeField | MakeTag | ChangeType) for change in self.changes)
         if here is None or not needs_one or not program_of(here, Program.TELEGRAF).has_fields:
             return ""
-        return self.place.free(f"{here.name}_new")
+        wanted = f"{here.name}_new"
+        claims = [claim for change in self.changes for claim in change.claims().items()]
+        # A plan of an earlier day may already be carried out.
+        is_made = any(
+            (m.database, m.name) == (here.database, wanted) and all(_is_so(m, *claim) for claim in claims)
+            for m in self.place.profile.measurements
+        )
+        return wanted if is_made else self.place.free(wanted)
 
     @cached_property
     def _gone(self) -> tuple[str, ...]:
@@ -459,3 +467,12 @@ def _as_attributes() -> Iterator[str]:
     for name, none in _NO_ID.items():
         yield f"set({opentelemetry.attribute('log', name)}, log.{name}.string) where log.{name} != {none}"
     yield f"set(log.trace_id, {_NO_ID['trace_id']})"
+
+
+def _is_so(measurement: Measurement, claim: Claim, to: str) -> bool:
+    """Whether a column of the measurement has the role or type that a change claims for it."""
+    aspect, column = claim
+    if aspect == "role":
+        roles = {"tag": {tag.key for tag in measurement.tags}, "field": {field.key for field in measurement.fields}}
+        return [role for role, columns in roles.items() if column in columns] == [to]
+    return any(one.key == column and one.types == (to,) for one in measurement.fields)
