@@ -80,15 +80,15 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     column begins there. In a table without a time, of whatever kind, it is one that none of the rows has that were
     added since an earlier audit. Where a table is too big to look for the last value, one that an audit found is
     reported for as long as the newest rows are without the column. A column that nearly all rows had at the previous
-    audit, and of which no row has a value anymore, is reported at once, with the column that begins there. If nearly
-    all rows had it, and it contains what was measured, queries get wrong answers. If a tenth of the rows of the window
-    were without it before, as of a column that nobody fills on weekends, that is a note. So they do whatever it
-    contains if another column begins there whose name says the same, such as `price_text` where `price` ends. Rows
-    other than measurements may be changed later, as an order that gets its invoice: what ended before the first audit
-    is a note for a week, and if the next audit sees a later end, nothing is reported. GreptimeDB's tables for traces
-    are not reported as sparse, because their columns are the attributes of spans. On InfluxDB 1 and 2, where an absent
-    field costs nothing, only fields that end are reported, and of those that ended before the newest rows read, only
-    what the previous audit saw.
+    audit, and of which no row has a value anymore, is reported at once, with the column that begins there. If
+    nearly all rows had it, and it contains what was measured, queries get wrong answers. So they do whatever it
+    contains if another column begins there whose name says the same, such as `price_text` where `price` ends.
+    Otherwise, one that a tenth of the rows of the window were without before, as if nobody fills it on weekends, is
+    a note. Rows other than measurements may be changed later, as an order that gets its invoice: what ended before
+    the first audit is a note for a week, and if the next audit sees a later end, nothing is reported. GreptimeDB's
+    tables for traces are not reported as sparse, because their columns are the attributes of spans. On InfluxDB 1
+    and 2, where an absent field costs nothing, only fields that end are reported, and of those that ended before
+    the newest rows read, only what the previous audit saw.
 
     ## Why it matters
 
