@@ -655,6 +655,15 @@ def test_the_rate_of_a_growth_that_comes_to_its_end_is_that_of_its_end() -> None
         assert growth.growth_per_day * counts[count - 1] <= 1.01 * max(added / 3, 30), count
 
 
+def test_a_step_while_a_count_grows_does_not_set_its_rate() -> None:
+    """A restart wrote 13 MB of logs; before and after it, a megabyte a day is added."""
+    megabytes = [5.12, 6.26, 7.82, 8.75, 9.56, 11.24, 24.08, 22.45, 23.46, 24.47, 25.48]
+    days = [date(2026, 11, 20) + timedelta(days=n) for n in range(len(megabytes))]
+    found = detect(days, [value * 1e6 for value in megabytes])
+    assert found.kind == "growth"
+    assert 0.5e6 < found.added_per_day < 1.5e6
+
+
 def test_a_forecast_has_the_days_at_the_rate_that_is_reported() -> None:
     counts = [1_000.0] * 20 + [float(round(1_000 + 40 * 1.35**n)) for n in range(12)]
     growth, ahead = detect(days(32), counts), forecast(days(32), counts, 9_000)

@@ -511,19 +511,28 @@ def _new_pace(history: Daily) -> float | None:
 def _laws(times: Array, logs: Array) -> tuple[Line, Line]:
     """The exponential line and the straight line, without steps; the latter is relative to the last count."""
     relative = np.exp(logs - logs[-1])
-    return line_through(times, _without_step(times, logs)), line_through(times, _without_step(times, relative))
+    # A step early in a growth stands out less as a share of what there was then.
+    steps = _stand_out(times, logs) | _stand_out(times, relative)
+    straight, counts = (_without(times, values, steps) for values in (logs, relative))
+    return line_through(times, straight), line_through(times, counts)
 
 
-def _without_step(times: Array, values: Array) -> Array:
-    """The logs or counts after replacing each daily change that stands out from all others with their median. Counts
-    are relative to the last one.
-    """
+def _stand_out(times: Array, values: Array) -> Flags:
+    """Which daily changes of the logs or counts are larger than all others by far. Counts are relative to the last."""
+    changes = np.abs(np.diff(values) / np.diff(times))
+    if len(changes) < limits.SHAPE_FEWEST:
+        return np.zeros(len(changes), bool)
+    found: Flags = changes > limits.LONELY * np.sort(changes)[-2] + limits.LONELY_LEAST
+    return found
+
+
+def _without(times: Array, values: Array, steps: Flags) -> Array:
+    """The values after replacing these daily changes with the median of all."""
+    if not steps.any():
+        return values
     lasted = np.diff(times)
     changes = np.diff(values) / lasted
-    if len(changes) < limits.SHAPE_FEWEST:
-        return values
-    usual = limits.LONELY * np.sort(np.abs(changes))[-2] + limits.LONELY_LEAST
-    changes = np.where(np.abs(changes) > usual, np.median(changes), changes)
+    changes = np.where(steps, np.median(changes), changes)
     return np.concatenate([[0.0], np.cumsum(changes * lasted)])
 
 
@@ -588,7 +597,8 @@ def _shape(history: Daily, begin: int) -> GrowthShape:
     times = history.times[last]
     if len(times) < limits.SHAPE_FEWEST:
         return "undecided"
-    counts = _without_step(times, np.exp(history.tamed[last] - history.tamed[-1]))
+    counts = np.exp(history.tamed[last] - history.tamed[-1])
+    counts = _without(times, counts, _stand_out(times, counts))
     middle = len(times) // 2
     older = line_through(times[: middle + 1], counts[: middle + 1]).slope
     newer = line_through(times[middle:], counts[middle:]).slope
