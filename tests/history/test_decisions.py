@@ -274,6 +274,13 @@ def test_known_growth_does_not_end_a_mute(store: Store, growing: dict[str, Any])
     assert decisions.ends_early(far[0]).startswith(f"above {(200 + 90 * 200) * 1.5:,.0f} avoidable series")
 
 
+def test_growth_that_retention_ends_is_not_covered(store: Store) -> None:
+    impact = Impact(Currency.SERIES, now=7_000, per_day=1_000, kept_days=7)
+    with_findings(store, replace(of_size(7_000, limit=CONNECTIONS, unit="series"), impact=impact))
+    (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", DAY + timedelta(days=89))
+    assert decisions.ends_early(muted).startswith("above 10,500 avoidable series")
+
+
 @pytest.mark.parametrize(
     ("left", "said"),
     [

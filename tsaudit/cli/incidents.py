@@ -197,8 +197,8 @@ def mute(
     """Mute incidents for a while, although they are not fixed.
 
     Until the mute ends, they are shown as muted, fail nothing, and notify nobody. It ends early for an incident that
-    gets worse: if it becomes more severe, if its figure exceeds 1.5 times what it was plus what its known rate adds, or
-    once no more than 90, 14, or 7 days, or 1 day, are left until a limit.
+    gets worse: if it becomes more severe, if its figure exceeds 1.5 times what its rate would make it by then, or once
+    no more than 90, 14, or 7 days, or 1 day, are left until a limit.
     """
     last = _last_day(period, until)
     _decide("mute", fingerprints, config, owner, reason, last, replace=replace)

@@ -47,8 +47,7 @@ _LOOKED_UP: Final = 500
 _KNOWN_DAYS: Final = 90
 """For how many days growth at the present rate is no news."""
 GROWTH: Final = 1.5
-"""A mute covers the finding's figure up to this many times its value on the day of the decision and what its known rate
-adds until the mute ends.
+"""A mute covers the finding's figure up to this many times what it will be at its end, by the rate of that day.
 
 Counts in live databases vary by some percent from day to day, and a finding that doubles is another problem than the
 one that was muted.
@@ -105,7 +104,7 @@ def write_decisions(
             "severity": str(incident.severity),
             "opened": incident.opened,
             "observed": (figure := figure_of(incident.finding)).value,
-            "bound": bound_of(figure, (until - made_at.date()).days + 1 if until else 0),
+            "bound": bound_of(figure_of(incident.finding, _known_days(until, made_at))),
             "unit": figure.unit,
             "reaction_id": reaction_id,
         }
@@ -165,27 +164,30 @@ class ComparedFigure:
     unit: str
     is_low: bool = False
     """Whether lower values are worse."""
-    per_day: float = 0.0
-    """By how much it is known to grow a day; 0 if it is not known to."""
 
 
-def figure_of(finding: Finding) -> ComparedFigure:
-    """The figure that a mute of the finding covers. For a cost in bytes, it is the amount after a year. The cost of one
-    place is not compared with that of several, which become one finding as soon as there are enough of them.
+def _known_days(until: date | None, made_at: datetime) -> int:
+    """For how many days growth at the present rate is no news: known growth ends no mute, but faster growth does."""
+    return min((until - made_at.date()).days + 1, _KNOWN_DAYS) if until else 0
+
+
+def figure_of(finding: Finding, days: int = 0) -> ComparedFigure:
+    """The figure that a mute of the finding covers, as it is or, at the rate that is known, will be after so many days.
+    For a cost in bytes, it is the amount after a year. The cost of one place is not compared with that of several,
+    which become one finding as soon as there are enough of them.
     """
     impact = finding.impact
     if impact is not None and impact.currency in _AMOUNTS:
-        is_of_year = impact.currency is Currency.BYTES
-        value = impact.after(_A_YEAR) if is_of_year else impact.now
+        value = impact.after(_A_YEAR if impact.currency is Currency.BYTES else days)
         if value > 0 and math.isfinite(value):
             where = " in all places" if impact.places > 1 else ""
-            per_day = 0.0 if is_of_year else impact.per_day or 0.0
-            return ComparedFigure(value, f"{_AMOUNTS[impact.currency]}{where}", per_day=per_day)
+            return ComparedFigure(value, f"{_AMOUNTS[impact.currency]}{where}")
     observed, limit = finding.observed, finding.limit
     # What grows toward a limit is below it, too.
     grows = finding.per_day or (impact is not None and (impact.currency is Currency.LIMIT or impact.per_day))
     is_below = observed is not None and limit is not None and observed < limit.value
-    return ComparedFigure(observed, finding.unit, is_below and not grows, finding.per_day or 0.0)
+    grown = observed if observed is None else observed + max(finding.per_day or 0.0, 0.0) * days
+    return ComparedFigure(grown, finding.unit, is_below and not grows)
 
 
 def of_decision(decision: Decision, finding: Finding) -> ComparedFigure:
@@ -196,15 +198,14 @@ def of_decision(decision: Decision, finding: Finding) -> ComparedFigure:
     return figure if figure.unit == decision.unit else ComparedFigure(finding.observed, finding.unit)
 
 
-def bound_of(figure: ComparedFigure, days: int) -> float | None:
+def bound_of(figure: ComparedFigure) -> float | None:
     """The highest figure that a decision covers, or the lowest if lower values are worse. None if no figure could get
-    worse. `days`: how long it lasts; known growth does not end it, but faster growth does.
+    worse.
     """
     value = figure.value
     if value is None or not math.isfinite(value) or value <= 0:
         return None
-    grown = max(figure.per_day, 0.0) * min(days, _KNOWN_DAYS)
-    return value / GROWTH if figure.is_low else (value + grown) * GROWTH
+    return value / GROWTH if figure.is_low else value * GROWTH
 
 
 def _newest_decisions(connection: Connection, of: Collection[str] | None = None) -> dict[str, Row[Any]]:

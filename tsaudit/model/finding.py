@@ -106,8 +106,13 @@ class Impact:
 
     def _growing_days(self, days: float) -> float:
         """For how many of these days more is added."""
-        known = days if self.ahead_days is None else min(days, self.ahead_days)
-        return known if self.room is None or not self.per_day else min(known, self.room / self.per_day)
+        return min(days, self._full_days, math.inf if self.ahead_days is None else self.ahead_days)
+
+    @property
+    def _full_days(self) -> float:
+        """Days until the server rejects what is added; infinite if nothing stops it."""
+        is_filling = self.room is not None and self.per_day is not None and self.per_day > 0
+        return (self.room or 0.0) / (self.per_day or 1.0) if is_filling else math.inf
 
     def stops_after(self, days: float) -> float:
         """The number of days, at most `days`, after which the amount is what `after` says and grows no further."""
@@ -121,9 +126,8 @@ class Impact:
         return self.kept_days is not None and self.stops_after(days) < self._growing_days(days)
 
     def fills_up(self, days: float) -> bool:
-        """Whether the server rejects what is added before this many days are over."""
-        is_full = self.room is not None and bool(self.per_day) and self.room < (self.per_day or 0.0) * days
-        return is_full and self.stops_after(days) == self._growing_days(days)
+        """Whether the server rejects what is added before this many days are over, and before the growth ends."""
+        return self._full_days < days and self.stops_after(days) == self._full_days
 
     @property
     def share(self) -> float | None:
