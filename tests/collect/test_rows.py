@@ -58,6 +58,8 @@ def test_batches_disagree_on_types() -> None:
     mixed = ReadRows.of(batches)
     assert mixed.column("v").values.to_pylist() == ["1", "2.5", None, "x"]
     assert mixed.column("time").type == time.type
+    batches.append(pa.record_batch([time.cast(pa.timestamp("us", "UTC")), pa.array(["y"])], names=["time", "v"]))
+    assert ReadRows.of(batches).column("v").values.to_pylist()[-1] == "y"
 
 
 class Silent:

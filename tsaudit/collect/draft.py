@@ -223,8 +223,8 @@ class ReadRows:
 
     @classmethod
     def of(cls, batches: Sequence[pa.RecordBatch], names: Sequence[str] = ()) -> ReadRows:
-        """The rows of these batches. Where columns have types that do not go together, all values become strings.
-        `names`: those of the columns, if other than in the batches.
+        """The rows of these batches. Where columns have types that do not go together, all values become strings, but
+        for times of one type. `names`: those of the columns, if other than in the batches.
         """
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         tables = [table.rename_columns(names) for table in tables] if names else tables
@@ -233,8 +233,12 @@ class ReadRows:
         try:
             return cls(pa.concat_tables(tables, promote_options="permissive"))
         except pa.ArrowTypeError:
-            texts = ([c if pa.types.is_timestamp(c.type) else as_text(c) for c in table.columns] for table in tables)
-            return cls(pa.concat_tables([pa.table(columns, names=tables[0].column_names) for columns in texts]))
+            types = [table.schema.types for table in tables]
+            are_times = [pa.types.is_timestamp(each[0]) and len({*each}) == 1 for each in zip(*types, strict=True)]
+            columns = (
+                [c if keep else as_text(c) for c, keep in zip(t.columns, are_times, strict=True)] for t in tables
+            )
+            return cls(pa.concat_tables([pa.table(each, names=tables[0].column_names) for each in columns]))
 
     def column(self, name: str) -> ReadColumn:
         """One column."""
