@@ -155,6 +155,16 @@ def test_rows_that_are_kept_twice_are_counted(server: GreptimeDB) -> None:
     assert steps[StepKind.STORED].loses == "rows that equal another one in all columns: 3 of 7 rows read"
 
 
+def test_what_writers_change_is_said_with_rows_that_are_kept_twice(server: GreptimeDB) -> None:
+    options = {"append_mode": "true"}
+    alone = _written(server, options=options)(MakeField(AT, "trace"))[StepKind.WRITER]
+    both = _written(server, options=options)(MakeField(AT, "trace"), DropRepeats(AT, "3 of 7 rows"))[StepKind.WRITER]
+    once, _, others = both.words.partition(" has sent. ")
+    assert once.startswith("First have the sender write each row once: ")
+    assert (others, both.text) == (alone.words, alone.text)
+    assert others.startswith("Write trace as a field of ")
+
+
 def test_the_type_is_changed_in_place_and_what_is_lost_is_named(server: GreptimeDB) -> None:
     make = _written(server)
     steps = make(ChangeType(AT, "v", "float"))

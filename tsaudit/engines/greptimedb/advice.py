@@ -61,11 +61,14 @@ class GreptimeAdvice(SqlAdvice):
     # --- Writers ----------------------------------------------------------------------------------------------------
 
     def writer(self) -> Step | None:
-        if (of_metrics := self._of_metrics()) is not None:
-            return of_metrics
-        if any(isinstance(change, DropRepeats) for change in self.changes):
-            again = "otherwise it repeats rows again, as after a timeout, or a restart that forgets what it has sent."
-            return Step(StepKind.WRITER, f"First have the sender write each row once: {again}")
+        found = self._of_metrics() or self._of_rows()
+        if not any(isinstance(change, DropRepeats) for change in self.changes):
+            return found
+        again = "otherwise it repeats rows again, as after a timeout, or a restart that forgets what it has sent."
+        once = f"First have the sender write each row once: {again}"
+        return replace(found, words=f"{once} {found.words}") if found else Step(StepKind.WRITER, once)
+
+    def _of_rows(self) -> Step | None:
         here = self.place.measurement
         is_of_metrics = here is not None and tables.is_metric(here)
         usual = writers.Program.PROMETHEUS if is_of_metrics else writers.Program.APPLICATION
