@@ -92,9 +92,18 @@ def test_copies_give_wrong_answers(logs: bool, in_bulk: int, key: str, severity:
 
 
 def test_the_sender_is_mended_before_rows_are_copied() -> None:
-    said = steps(rule, _table(900, 500, logs=True, in_bulk=500))
+    said = steps(rule, _table(900, 500, logs=True, key="request_id"))
     assert said.startswith("First have the sender write each row once")
     assert "Copy each row of logs once, with SELECT DISTINCT, to a new table like it." in said
+
+
+def test_no_row_is_dropped_that_may_be_an_event_of_its_own() -> None:
+    """Only a batch is there twice; rows of other times that are the same have no ID that tells what they are."""
+    table = _table(900, 500, logs=True, in_bulk=300)
+    (finding,) = findings(rule, table)
+    assert (finding.severity, finding.changes) == (Severity.WARNING, ())
+    assert finding.fix == "If they were sent twice, have the sender write each row once."
+    assert "SELECT DISTINCT" not in steps(rule, table)
 
 
 def test_a_batch_that_is_sent_again_and_lines_that_repeat() -> None:

@@ -113,7 +113,9 @@ def _repeated(case: Case, measurement: Measurement) -> Finding | None:
     if costs.are_many_copies(case, found.copies, found):
         repeated, same, impact = found.copies, "are the same in all columns as", costs.of_copies(case, found)
         if not is_of_numbers:
-            changes = (DropRepeats(subject, f"{number(repeated)} of {many(found.rows, 'row')} read"),) if impact else ()
+            # Without an ID, rows outside the batch may be events of their own that look the same.
+            again = f"{number(repeated)} of {many(found.rows, 'row')} read"
+            changes = (DropRepeats(subject, again),) if found.key else ()
             fix = "" if changes else "If they were sent twice, have the sender write each row once."
     elif is_of_numbers and seen.repeated > case.harm.max_overwritten_share * seen.rows:
         repeated, same = seen.repeated, "have the key and time of"
