@@ -20,6 +20,7 @@ from tsaudit.model.profile import (
     FieldRhythm,
     Gap,
     KeptPoints,
+    Measurement,
     Profile,
     Reason,
     Retention,
@@ -30,7 +31,7 @@ from tsaudit.model.profile import (
 )
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.dropped_points import dropped_points as rule
-from tsaudit.text import number
+from tsaudit.text import instant, number
 from tsaudit.text.findings import headline
 
 
@@ -346,19 +347,40 @@ def test_measurements_without_new_points_are_a_hint(ends: dict[str, int], said: 
     assert said in finding.message
 
 
+def _one_silent(hours: int, interval_s: float | None) -> tuple[Measurement, ...]:
+    rhythms = Rhythms((FieldRhythm("value", 3, 0, interval_s),), None, a_source())
+    last = {"pasteurizer": hours, "tank": 0, "energy": 0}
+    return tuple(a_measurement(m, last_time=NOW - timedelta(hours=ago), rhythms=rhythms) for m, ago in last.items())
+
+
 @pytest.mark.parametrize(
     ("hours", "interval_s", "is_named"),
-    [(17, 120.0, True), (4, 120.0, True), (3, 120.0, False), (17, 900.0, False), (17, None, False)],
+    [
+        *((17, 120.0, True), (4, 120.0, True), (3, 120.0, False), (17, 900.0, False), (17, None, False)),
+        # A sender may collect what it measures each second for a while.
+        *((1, 1.0, False), (2, 1.0, True)),
+    ],
 )
 def test_a_measurement_that_usually_has_many_points_is_silent_sooner(
     hours: int, interval_s: float | None, is_named: bool
 ) -> None:
-    rhythms = Rhythms((FieldRhythm("value", 3, 0, interval_s),), None, a_source())
-    last = {"pasteurizer": hours, "tank": 0, "energy": 0}
-    found = [a_measurement(name, last_time=NOW - timedelta(hours=ago), rhythms=rhythms) for name, ago in last.items()]
-    (finding,) = _found(dataclasses.replace(_of_tag(50), measurements=tuple(found)))
+    (finding,) = _found(dataclasses.replace(_of_tag(50), measurements=_one_silent(hours, interval_s)))
     assert ("; pasteurizer has had no point since" in finding.message) is is_named
     assert ("; pasteurizer has had no point since" in headline(finding)) is is_named, "what a reader sees first"
+    assert "without new points" not in {one.label for one in finding.evidence}
+
+
+@pytest.mark.parametrize(
+    ("up_hours", "hours", "is_named"), [(8, 5, True), (10, 5, False), (900, 24, False), (900, 25, True)]
+)
+def test_who_is_silent_for_a_small_part_of_the_time_is_evidence(up_hours: int, hours: int, is_named: bool) -> None:
+    """Points were dropped while it had some."""
+    made = _profile(7, up=timedelta(hours=up_hours))
+    (finding,) = _found(dataclasses.replace(made, measurements=_one_silent(hours, 60.0)))
+    since = f"pasteurizer since {instant(NOW - timedelta(hours=hours))}"
+    assert ({e.label: e.value for e in finding.evidence}.get("without new points") == since) is not is_named
+    for said in (finding.message, headline(finding)):
+        assert ("; pasteurizer has had no point since" in said) is is_named
 
 
 def test_reused_figures_do_not_show_that_a_measurement_ended() -> None:

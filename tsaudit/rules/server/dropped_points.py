@@ -56,8 +56,9 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     The server does not say why it dropped a point. The finding names what it can see: a tag that has all the values
     that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
     fields with several types, in shards of one retention policy or in different ones. If all limits and all that they
-    count are known, and none is near, a type is the likeliest reason. Measurements that most others have outlived by a
-    day, or by 100 of their regular intervals, are named: all of their points may be those that are dropped.
+    count are known, and none is near, a type is the likeliest reason. Measurements
+    that most others have outlived by a day, or by an hour and 100 of their regular intervals, are evidence. They are
+    named if that is a day, or most of the time in which points were dropped: all of their points may be among these.
 
     Points with the same tags and time are one row. If the server accepted more points for a shard than it has rows,
     the rest was overwritten, sent again, or deleted since; the counters do not tell which. Where the audit before
@@ -192,6 +193,8 @@ class _Lost:
     accepted: int
     since: str
     """The start of the period, in words."""
+    took: timedelta | None
+    """The length of the period; None if the server does not say when it started."""
     is_recent: bool
     """Whether the period began with the previous audit, or less than a day ago."""
     goes_on: bool
@@ -231,7 +234,8 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
     if not database:
         dropped, accepted = max(dropped - of_others(_DROPPED), 0), accepted + of_others(_WRITTEN)
         goes_on = goes_on and dropped > 0
-    return _Lost(dropped, failed, accepted, period.since, period.is_recent, goes_on)
+    took = case.profile.collected_at - period.began if period.began else None
+    return _Lost(dropped, failed, accepted, period.since, took, period.is_recent, goes_on)
 
 
 def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
@@ -244,14 +248,14 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
         if points
     )
     did = f"The server {did}{f' of {database.name}' if database.name else ''}"
-    reasons, silent = list(_reasons(case, database)) if lost.dropped else [], ""
+    reasons, named, others = list(_reasons(case, database)) if lost.dropped else [], "", ""
     words = [one.words for one in reasons[:_MOST_NAMED]]
     if more := len(reasons) - len(words):
         words.append(f"{number(more)} more like these")
     if lost.dropped and not reasons:
         inside = case.profile.inside(database)
-        silent = _without_new_points(inside, case.profile.window.end)
-        words.append(_by_exclusion(case, database) + _of_other_policies(inside) + silent)
+        named, others = _without_new_points(inside, lost, case.profile.window.end)
+        words.append(_by_exclusion(case, database) + _of_other_policies(inside) + named)
     if lost.failed:
         words.append("a write is refused if the cache or the disk is full, or no more files can be opened")
     quick = list(dict.fromkeys(one.stopgap for one in reasons if one.stopgap))
@@ -265,7 +269,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
         subject=Subject(database.name),
         message=f"{did} {lost.since}{share}: {'; '.join(words)}.",
         # With a reason, or what is near to one, there is no room for more.
-        headline=f"{did}: {reasons[0].words}" if reasons else f"{did}{silent or f' {lost.since}'}",
+        headline=f"{did}: {reasons[0].words}" if reasons else f"{did}{named or f' {lost.since}'}",
         impact=impact if lost.is_recent else None,
         fix=" ".join([*quick, look]),
         stopgap=" ".join(quick),
@@ -278,6 +282,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
             Evidence("points written", number(lost.accepted)),
             Evidence("points dropped", number(lost.dropped)),
             *([Evidence("points refused", number(lost.failed))] if lost.failed else []),
+            *([Evidence("without new points", others)] if others else []),
         ),
         facts=("server_counters",),
     )
@@ -374,27 +379,35 @@ def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
 
 _SILENT: Final = timedelta(days=1)
 """For so long, a measurement has had no point while others have; less if so many intervals are over sooner."""
+_PAUSE: Final = timedelta(hours=1)
+"""For so long, a sender may collect points before it sends them, however often they are measured."""
 
 
-def _without_new_points(inside: Sequence[Measurement], now: datetime) -> str:
+def _without_new_points(inside: Sequence[Measurement], lost: _Lost, now: datetime) -> tuple[str, str]:
     """The measurements that have had no point for a day, or 100 of their intervals, while most others have, in words;
-    empty if there are none. All points of a measurement may be those that are dropped. Reused figures are left out:
-    points may have come since.
+    empty if there are none. First those that have had none for most of the time in which points were dropped: all of
+    theirs may be among these. Then the others. Reused figures are left out: points may have come since.
     """
     today = [one for one in inside if one.fingerprint_as_of in (None, now)]
     ends = sorted((one.last_time, one.name, _silence(one)) for one in today if one.last_time is not None)
-    silent = [(end, name) for end, name, least in ends if ends[-1][0] - end > least]
+    silent = [(ends[-1][0] - end, end, name) for end, name, least in ends if ends[-1][0] - end > least]
     if not silent or 2 * len(silent) > len(ends):
-        return ""
-    names = listed([name for _, name in reversed(silent)], _MOST_NAMED)
-    verb = "has" if len(silent) == 1 else "have"
-    return f"; {names} {verb} had no point since {instant(silent[-1][0])}, and others have"
+        return "", ""
+    most = _SILENT if lost.took is None else min(lost.took / 2, _SILENT)
+    named = [(end, name) for age, end, name in reversed(silent) if age > most]
+    rest = [f"{name} since {instant(end)}" for age, end, name in reversed(silent) if age <= most]
+    others = listed(rest, _MOST_NAMED) if rest else ""
+    if not named:
+        return "", others
+    names = listed([name for _, name in named], _MOST_NAMED)
+    verb = "has" if len(named) == 1 else "have"
+    return f"; {names} {verb} had no point since {instant(named[0][0])}, and others have", others
 
 
 def _silence(measurement: Measurement) -> timedelta:
     """From how long on it is silent."""
     interval = regular_interval(measurement)
-    return _SILENT if interval is None else min(ENOUGH * interval, _SILENT)
+    return _SILENT if interval is None else min(max(ENOUGH * interval, _PAUSE), _SILENT)
 
 
 def _of_other_policies(inside: Sequence[Measurement]) -> str:
