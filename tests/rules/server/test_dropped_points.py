@@ -12,7 +12,7 @@ from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile,
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Listed, Selection, Subject
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import (
     FOREVER,
@@ -315,6 +315,27 @@ def test_limits_of_a_product_are_no_reason_if_none_is_near(product: str, fields:
     assert "enforces no limit" not in finding.message
     assert (_EXCLUDED in finding.message) is is_excluded
     assert ("a limit may be reached" in finding.message) is not is_excluded
+
+
+@pytest.mark.parametrize(
+    ("product", "selection", "left_out", "is_excluded"),
+    [
+        ("Core 3.6.0", Selection(), 0, True),
+        # Nobody knows how many databases and tables the server has beside those in scope.
+        ("Core 3.6.0", Selection(databases=("main",)), 0, False),
+        ("Core 3.6.0", Selection(exclude=("debug_*",)), 3, False),
+        # Each limit is one of a database, or of a table in it.
+        ("Cloud Dedicated", Selection(databases=("main",)), 0, True),
+        ("Cloud Dedicated", Selection(exclude=("debug_*",)), 3, False),
+    ],
+)
+def test_nothing_is_concluded_from_limits_on_what_is_out_of_scope(
+    product: str, selection: Selection, left_out: int, is_excluded: bool
+) -> None:
+    made = dataclasses.replace(_profile(7), engine="influxdb3", server_version=product)
+    listed = (Listed("main", 1 + left_out, left_out),)
+    (finding,) = _found(dataclasses.replace(made, selection=selection, listed=listed))
+    assert (_EXCLUDED in finding.message) is is_excluded
 
 
 def test_a_field_of_another_type_in_another_policy_is_a_possibility() -> None:

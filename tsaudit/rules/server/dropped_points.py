@@ -56,7 +56,7 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     The server does not say why it dropped a point. The finding names what it can see: a tag that has all the values
     that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
     fields with several types, in shards of one retention policy or in different ones. If all limits and all that they
-    count are known, and none is near, a type is the likeliest reason. Measurements
+    count are known, also of what the target leaves out, and none is near, a type is the likeliest reason. Measurements
     that most others have outlived by a day, or by an hour and 100 of their regular intervals, are evidence. They are
     named if that is a day, or most of the time in which points were dropped: all of their points may be among these.
 
@@ -305,13 +305,15 @@ def _by_exclusion(case: Case, database: Database) -> str:
     used = {
         "near-limit.columns": max((len(one.columns) for one in inside), default=0),
         "near-limit.measurements": names.get(database.name, 0),
-        "near-limit.server_measurements": sum(names.values()),
-        "near-limit.databases": len(profile.wholes),
     }
+    left_out = [one.database for one in profile.listed if one.left_out]
+    if not profile.selection.databases and not left_out:
+        used["near-limit.server_measurements"] = sum(names.values())
+        used["near-limit.databases"] = len(profile.wholes)
     counted = profile.server.settings if profile.server and database.series else {}
     counted = counted if all(tag.values for one in inside for tag in one.tags) else {}
-    gaps = [gap for gap in profile.gaps if gap.fact in _SEEN_BY]
-    is_hidden = any(gap.database is None or profile.is_within(gap.database, database.name) for gap in gaps)
+    unseen = [*left_out, *(gap.database for gap in profile.gaps if gap.fact in _SEEN_BY)]
+    is_hidden = any(name is None or profile.is_within(name, database.name) for name in unseen)
     # What the server's settings limit, `_limits_reached` has compared.
     is_far = (
         one.setting in counted if one.setting else used.get(one.name, inf) < case.harm.limit_warning * (one.value or 0)
