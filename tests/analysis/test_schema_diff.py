@@ -8,10 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.builders import NOW, a_field, a_measurement, a_profile, a_tag
 from tsaudit.analysis.schema_diff import Difference, DifferenceKind, LiveColumn, differences, shows
 from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Gap, Index, Measurement, Profile, Reason, Role, TableKind
+from tsaudit.model.profile import (
+    Documents,
+    Gap,
+    How,
+    Index,
+    KeyedFields,
+    Measurement,
+    Profile,
+    Reason,
+    Role,
+    Source,
+    TableKind,
+)
 from tsaudit.text.table_roles import CONFIGURED, IN_KEY, OUTSIDE_KEY
 
 
@@ -163,3 +175,18 @@ def test_differences_are_those_that_turn_one_schema_into_the_other(
     assert [(d.kind, d.subject) for d in there] == [(mirrored.get(d.kind, d.kind), d.subject) for d in back]
     assert bool(there) is ({m.name: (m.tags, m.fields) for m in one} != {m.name: (m.tags, m.fields) for m in two})
     assert list(differences(before, before)) == []
+
+
+def test_fields_beside_names_at_the_top_that_are_data() -> None:
+    """Names that look like data come and go there; the other fields of the documents do not."""
+    source = Source("documents", How.EXACT, NOW)
+
+    def of(keyed: tuple[KeyedFields, ...], *keys: str) -> Profile:
+        fields = tuple(a_field(key, ("int",)) for key in keys)
+        documents = Documents(10, 100.0, 100, source, keyed=keyed)
+        return a_profile(a_measurement("jobs", fields=fields, documents=documents), engine="mongodb")
+
+    numbers = tuple(map(str, range(1000, 1010)))
+    before = of((KeyedFields("", "{n}", numbers),), "_id", "{n}", "kept", "gone")
+    after = of((), "_id", *map(str, range(1005, 1015)), "kept", "new.part")
+    assert found(before, after) == [("gone", "main/jobs.gone"), ("new", "main/jobs.new.part")]

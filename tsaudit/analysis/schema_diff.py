@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.figures import Subject
-from tsaudit.model.profile import How, Measurement, Profile, Role
+from tsaudit.model.profile import How, KeyedFields, Measurement, Profile, Role
 from tsaudit.text.table_roles import is_from_schema
 
 _ROLES: Final = STRUCTURE | {"row_sample"}
@@ -120,14 +120,27 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
         return  # Other measurements of its family may have been read instead, or it was empty.
     roles_known = not (_unseen(before, _ROLES, *at) or _unseen(after, _ROLES, *at))
     was, now = _by_name(old, roles_known), _by_name(new, roles_known)
-    # Names that are data come and go.
-    keyed = [found.above for m in (old, new) if m.documents for found in m.documents.keyed]
-    for key in sorted(was.keys() | now.keys()):
-        if any(not above or key.startswith(f"{above}.") for above in keyed):
+    keys = sorted(was.keys() | now.keys())
+    come_and_go = _names_that_are_data(keys, [found for m in (old, new) if m.documents for found in m.documents.keyed])
+    for key in keys:
+        if come_and_go(key):
             continue
         kind = _kind(was.get(key), now.get(key))
         if kind is not None and not _by_chance(kind, key, old, new):
             yield Difference(kind, Subject(*at, key), was.get(key), now.get(key))
+
+
+def _names_that_are_data(keys: Sequence[str], keyed: Sequence[KeyedFields]) -> Callable[[str], bool]:
+    """Whether a path is one of those for which one stands on one of the days, or beside them. At the top, all other
+    fields are beside them, so only names that look like data are.
+    """
+    from tsaudit.analysis.shapes.name_families import is_in, keyed_fields
+
+    beside = {found.above for found in keyed if found.above}
+    at_top = [found for found in keyed if not found.above]
+    at_top += [found for found in keyed_fields(keys) if not found.above] if at_top else []
+    top = {path for found in at_top for path in (found.path, *found.paths)}
+    return lambda key: is_in(key.rpartition(".")[0], beside) or is_in(key, top)
 
 
 def _kind(was: LiveColumn | None, now: LiveColumn | None) -> DifferenceKind | None:

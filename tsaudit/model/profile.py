@@ -479,7 +479,9 @@ class Field:
 
     key: str
     types: tuple[str, ...]
-    """The engine's own names; more than one is a type conflict."""
+    """The engine's own names; more than one is a type conflict, unless `has_type_by_name`."""
+    has_type_by_name: bool = False
+    """Of documents: whether the field stands for many names that are data, none of which has several types."""
     null_ratio: Ratio | None = None
     says_null: bool = False
     """Whether some documents contain the field with the value null instead of leaving it out. False for columns."""

@@ -17,8 +17,11 @@ from tests.collect.test_contract import NAMES
 from tests.collecting import Tampered, collected, collected_with
 from tests.databases import Collection, Dataset, times, write
 from tests.engines.mongodb.double import MongoDB
+from tests.rules.cases import run_rule
 from tsaudit.analysis.schema_diff import differences
+from tsaudit.analysis.shapes.name_families import keyed_objects
 from tsaudit.engines.connection import Rows
+from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome
@@ -351,6 +354,44 @@ def test_one_field_stands_for_all_whose_names_differ_in_data(
     before = replace(now, documents=replace(now.documents, keyed=()), fields=(*now.fields, *single))
     assert not list(differences(replace(profile, measurements=(before,)), profile))
     assert from_json(Profile, to_json(profile)) == profile
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_types_of_names_that_are_data_conflict_if_one_name_has_several(mongodb: str, mixed: bool) -> None:
+    names = [a + b + c for a in WORDS for b in WORDS for c in WORDS]
+    documents: list[dict[str, Any]] = [
+        {"settings": {name: i % 2 == 0 if i % 3 else "low" for i, name in enumerate(names) if i % 20 == k % 20}}
+        for k in range(200)
+    ]
+    if mixed:
+        documents[0]["settings"][names[1]] = "high"
+    profile, found = _one(mongodb, Collection("users", documents))
+    fields = _fields(found["users"])
+    assert fields["settings.{name}"].types == ("bool", "string")
+    results = {result.code: result for result in evaluate(profile).results}
+    assert [bool(results[code].findings) for code in ("FLD003", "DOC004")] == [mixed, False]
+    assert bool(run_rule(undeclared_document_schema, profile).findings) is mixed
+
+
+def test_fields_of_many_kinds_of_documents_are_not_data(mongodb: str) -> None:
+    """Each kind has fields of its own at the top, all in few documents."""
+    names = [a + b + c for a in WORDS for b in WORDS for c in WORDS][:1200]
+    events = [{"kind": k % 40, **dict.fromkeys(names[k % 40 * 30 : k % 40 * 30 + 30], 1)} for k in range(400)]
+    profile, found = _one(mongodb, Collection("events", events))
+    assert "{name}" not in _fields(found["events"])
+    assert [g.detail for g in profile.gaps] == ["of 1,202 different fields, only the 1,000 most common are described"]
+
+
+def test_objects_with_one_member_in_common_are_not_alike() -> None:
+    words = [a + b for a in WORDS for b in WORDS]
+
+    def folded(own: int) -> list[str]:
+        members = {name: ("enabled", *(f"{name}_{k}" for k in range(own))) for name in words}
+        paths = {f"plugins.{name}.{member}": range(10) for name, some in members.items() for member in some}
+        return [found.path for found in keyed_objects(paths)]
+
+    assert folded(0) == ["plugins.{name}"]
+    assert folded(6) == []
 
 
 def test_field_that_is_a_value_here_and_a_document_there_has_both_types(mongodb: str) -> None:

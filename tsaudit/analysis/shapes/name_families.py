@@ -427,6 +427,8 @@ _MANY_KEYS: Final = 100
 """Minimum number of names side by side, of which nobody makes so many up."""
 _FEW: Final = 0.1
 """Share of the documents up to which a field that is one of many is in few."""
+_SAME_FORM: Final = 0.9
+"""Share of names that must be alike for all of them to be: names side by side, or things with the same quantities."""
 _WHOLE: Final = {"{id}": re.compile(r"[0-9a-f]{24}"), "{n}": re.compile(r"\d{1,23}")}
 """Names that consist only of data: an ObjectId as a string, or a number."""
 
@@ -450,16 +452,17 @@ def keyed_fields(keys: Iterable[str]) -> Iterator[KeyedFields]:
 
 def keyed_objects(documents: Mapping[str, Collection[int]]) -> Iterator[KeyedFields]:
     """So many names side by side that they are data, whatever they look like: objects that contain the same, or plain
-    fields that are in few documents each. Outer ones come first, without those inside them.
+    fields that are in few documents each. Outer ones come first, without those inside them. At the top of documents,
+    they may be the fields of many kinds of documents, so their number says nothing there.
 
     `documents`: the path of each field to the documents that have it.
     """
     reported: set[str] = set()
     for above, names in _siblings(documents):
-        if len(names) < _MANY_KEYS or is_in(above, reported):
+        if not above or len(names) < _MANY_KEYS or is_in(above, reported):
             continue
         for alike in (_of_one_form(names), _of_few_documents(above, names, documents)):
-            if len(alike) >= max(_MANY_KEYS, _NEARLY_ALL * len(names)):
+            if len(alike) >= max(_MANY_KEYS, _SAME_FORM * len(names)):
                 found = KeyedFields(above, "{name}", tuple(sorted(alike)))
                 reported.update(found.paths)
                 yield found
@@ -467,9 +470,10 @@ def keyed_objects(documents: Mapping[str, Collection[int]]) -> Iterator[KeyedFie
 
 
 def _of_one_form(names: Mapping[str, Set[str]]) -> list[str]:
-    """The objects that contain what most of them do."""
-    common = Counter(itertools.chain(*names.values())).most_common(1)
-    return [name for name, members in names.items() if common and common[0][0] in members]
+    """The objects of which most members are in half of them or more."""
+    counts = Counter(itertools.chain(*names.values()))
+    common = {member for member, count in counts.items() if 2 * count >= len(names)}
+    return [name for name, members in names.items() if 2 * len(members & common) > len(members)]
 
 
 def _of_few_documents(above: str, names: Collection[str], documents: Mapping[str, Collection[int]]) -> list[str]:
@@ -522,7 +526,6 @@ _LONGEST: Final = 4
 """Fewest words in one of the places: shorter lists are often the parts of one thing."""
 _MANY: Final = 24
 """Names from which short lists, such as three sites with three machines and three quantities each, are enough."""
-_NEARLY_ALL: Final = 0.9
 _JOINTS: Final = "_-./: |"
 _RESOLUTION: Final = re.compile(
     r"\d+(ms|s|sec|m|mi|min|h|hr|d|w|mo|y)|raw|(per)?(second|minute|hour|day|week|month|quarter|year)s?"
@@ -620,7 +623,7 @@ def quantities_of_things(names: Collection[str]) -> list[Grid]:
     first = max(sorted(of), key=lambda quantity: len(of[quantity]), default=None)
     if first is None or len(of[first]) < FEWEST:
         return []
-    alike = [q for q, heads in of.items() if len(heads & of[first]) >= _NEARLY_ALL * len(heads | of[first])]
+    alike = [q for q, heads in of.items() if len(heads & of[first]) >= _SAME_FORM * len(heads | of[first])]
     both = set.intersection(*(of[quantity] for quantity in alike))
     before = beginning(list(both)) if both else ""
     before = before[: max((found.end() for found in _SEPARATORS.finditer(before)), default=0)]

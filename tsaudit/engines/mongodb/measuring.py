@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.collection_families import spread
-from tsaudit.analysis.columns.columns import OTHER, Column, TimeColumn, TimeKind, words_of
+from tsaudit.analysis.columns.columns import OTHER, Column, TimeColumn, TimeKind, distinct_types, words_of
 from tsaudit.analysis.columns.time_columns import Extent, time_column
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
@@ -253,6 +253,8 @@ class _Path:
     """Numbers of the documents in which the path has a value."""
     times: dict[int, datetime] = field(default_factory=dict)
     """Number of a document to the time in its value: a date, or what an ObjectId contains."""
+    has_type_by_name: bool = False
+    """Whether it stands for many names, none of which has several types."""
 
     def add(self, other: _Path) -> None:
         """Add the values of another path. Documents that have both are listed twice."""
@@ -390,18 +392,28 @@ def _fold(sample: _Sample, meta: str | None) -> None:
     """Let one path stand for all that differ only in names that are data, until no such names are left."""
     from tsaudit.analysis.shapes.name_families import is_in, keyed_fields, keyed_objects
 
+    single = set(sample.paths)
+    objects = {above for key in sample.paths for above in _above(key)}
+    mixed = {
+        key
+        for key, path in sample.paths.items()
+        if len(distinct_types("mongodb", [*path.types, *(["object"] if key in objects else [])])) > 1
+    }
     while True:
         keys = {k: p.documents for k, p in sample.paths.items() if meta is None or k.partition(".")[0] != meta}
-        objects = list(keyed_objects(keys))
-        inside = {path for one in objects for path in one.paths}
-        found = [*objects, *keyed_fields(key for key in keys if not is_in(key, inside))]
+        many_alike = list(keyed_objects(keys))
+        inside = {path for one in many_alike for path in one.paths}
+        found = [*many_alike, *keyed_fields(key for key in keys if not is_in(key, inside))]
         if not found:
-            return
+            break
         stands = {path: one.path for one in found for path in one.paths}
         folded: dict[str, _Path] = defaultdict(_Path)
         for key, path in sample.paths.items():
             keyed = next((above for above in (key, *_above(key)) if above in stands), None)
-            folded[key if keyed is None else stands[keyed] + key.removeprefix(keyed)].add(path)
+            standing = key if keyed is None else stands[keyed] + key.removeprefix(keyed)
+            folded[standing].add(path)
+            if key in mixed:
+                mixed.add(standing)
         for path in folded.values():
             path.documents = sorted(set(path.documents))
         sample.paths = folded
@@ -409,6 +421,8 @@ def _fold(sample: _Sample, meta: str | None) -> None:
         sample.keyed += tuple(one for one in found if "{" not in one.above)
         at = {one.above for one in found}
         sample.beyond = {above for above in sample.beyond if above not in at and not is_in(above, stands)}
+    for key, path in sample.paths.items():
+        path.has_type_by_name = key not in single and key not in mixed
 
 
 def _above(path: str) -> Iterator[str]:
@@ -497,6 +511,7 @@ def _field(key: str, path: _Path, read: int, source: Source, growth: ItemGrowth 
     return Field(
         key,
         tuple(sorted(path.types)),
+        has_type_by_name=path.has_type_by_name,
         null_ratio=_share(read - present, read, source),
         says_null=path.says_null,
         distinct=Count(len(path.values), source),

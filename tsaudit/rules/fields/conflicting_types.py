@@ -58,7 +58,7 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
 def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     for field in measurement.fields:
         found = distinct_types(case.profile.engine, field.types)
-        if len(found) < 2:
+        if len(found) < 2 or field.has_type_by_name:
             continue
         types = listed(found)
         yield Finding(

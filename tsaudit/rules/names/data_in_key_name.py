@@ -36,10 +36,11 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
     Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
     slashes, colons, or blanks. Fewer than ten tags whose names differ only in a number are levels of a hierarchy, and
     no finding. In documents, at least eight dates, IDs, or numbers side by side count, at any depth; where there are
-    more than 1,000 different fields, so do 100 side by side, whatever they look like, that contain the same or are in
-    few documents each. It is a note: names cost nothing until they reach a limit on columns, which near-limit reports,
-    and names and values in an array take no less space. On InfluxDB 1 and 2, which have no such limit, it is a warning
-    if the fields of a measurement become `harm.min_names` more in `harm.warning_days`, at the rate of the last weeks.
+    more than 1,000 different fields, so do 100 side by side in another field, whatever they look like, that contain
+    mostly the same or are in few documents each. It is a note: names cost nothing until they reach a limit on columns,
+    which near-limit reports, and names and values in an array take no less space. On InfluxDB 1 and 2, which have no
+    such limit, it is a warning if the fields of a measurement become `harm.min_names` more in `harm.warning_days`, at
+    the rate of the last weeks.
 
     ## Why it matters
 

@@ -61,7 +61,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         return
     if documents.read < ENOUGH:
         return
-    fields = named_fields(measurement)
+    fields = [field for field in named_fields(measurement) if not field.has_type_by_name]
     mixed = [f for f in fields if len(distinct_types(case.profile.engine, f.types)) > 1]
     partial = [f for f in fields if f.null_ratio and _RARE <= f.null_ratio.value <= 1 - _RARE]
     if mixed or partial:
