@@ -926,6 +926,8 @@ class Documents:
     """Whether `max_bytes` is of all documents, not only of those that were read."""
     largest_field: str | None = None
     """The field that takes most of the largest of all documents; None if `max_bytes` is only of those read."""
+    largest_id: str | None = None
+    """A hash of its `_id`, which tells whether it is the same document as on another day; None as above."""
     keyed: tuple[KeyedFields, ...] = ()
     """Names that are data, of which there are more than fields are described; one field stands for each of these."""
     added_ratio: float | None = None

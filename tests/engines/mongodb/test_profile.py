@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import bson
 import pyarrow as pa
 import pytest
 
-from tests.builders import NOW
+from tests.builders import NOW, a_profile
 from tests.collect.test_contract import NAMES
 from tests.collecting import Tampered, collected, collected_with
 from tests.databases import Collection, Dataset, times, write
+from tests.engines.mongodb.builders import a_collection
 from tests.engines.mongodb.double import MongoDB
 from tests.rules.cases import run_rule
 from tsaudit.analysis.schema_diff import differences
 from tsaudit.analysis.shapes.name_families import keyed_objects
+from tsaudit.collect.draft import Draft
 from tsaudit.engines.connection import Rows
+from tsaudit.engines.mongodb.documents import batch
 from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
@@ -197,6 +202,104 @@ def test_array_of_a_huge_document_that_no_sample_has() -> None:
     )
     assert finding.impact is not None
     assert finding.impact.per_day == pytest.approx(few.documents.max_bytes / (19_999 / 1440), rel=0.01)
+
+
+def _with_a_huge_one(documents: Iterable[dict[str, Any]], huge: dict[str, Any]) -> Measurement:
+    server = MongoDB()
+    profile = collected(write(Dataset(collections=[Collection("few", [*documents, huge])]), "mongodb", server.url))
+    server.stop()
+    (few,) = profile.measurements
+    assert few.documents is not None
+    assert few.documents.is_max_of_all
+    return few
+
+
+def _events(count: int, newest: datetime = NOW, text: str = "") -> list[dict[str, Any]]:
+    """One event a minute, oldest first."""
+    return [{"at": newest - timedelta(minutes=i), "text": text} for i in reversed(range(count))]
+
+
+@pytest.mark.parametrize(
+    ("finished", "grows"),
+    [
+        # Others received items for as long, and none for weeks.
+        (True, False),
+        (False, True),
+    ],
+)
+def test_a_huge_document_is_weighed_with_those_read(finished: bool, grows: bool) -> None:
+    """Where each document is one of a period, the largest one only has the most items of the present one."""
+    old = _events(2, NOW - timedelta(days=40))
+    old[0]["at"] -= timedelta(days=30)
+    others = ({"_id": i, "events": old if finished else old[:1]} for i in range(20_000))
+    few = _with_a_huge_one(others, {"_id": -1, "events": _events(20_000, text="x" * 420)})
+    items = _fields(few)["events"].items
+    assert items is not None
+    assert (items.most, items.growth is not None) == (20_000, grows)
+
+
+def test_growth_that_the_sample_shows_stays_if_the_huge_document_has_none() -> None:
+    events = _events(61)[::30]
+    # Made when its first item came, so none were removed.
+    begun = int(events[0]["at"].timestamp())
+    others = ({"_id": bson.ObjectId(f"{begun:08x}{i:016x}"), "events": events} for i in range(20_000))
+    huge = {"_id": -1, "events": _events(20_000, NOW - timedelta(days=90), "x" * 640)}
+    items = _fields(_with_a_huge_one(others, huge))["events"].items
+    assert items is not None
+    assert items.growth is not None
+    assert items.growth.document_bytes < 10_000
+
+
+def test_largest_document_is_recognized_by_its_id() -> None:
+    others = [{"_id": i, "v": i} for i in range(20_000)]
+    huge = ((-1, 9_000_000), (-1, 9_500_000), (-2, 9_500_000))
+    few = [_with_a_huge_one(others, {"_id": key, "blob": "x" * length}) for key, length in huge]
+    first, later, another = (one.documents.largest_id if one.documents else None for one in few)
+    assert first == later != another
+    assert first is not None
+
+
+def test_array_of_a_huge_document_below_a_name_that_is_data() -> None:
+    """The one field that stands for such names gets it; its own name may be of another document on the next day."""
+    others = ({"_id": i, "runs": {f"{i * 3 + k:024x}": [1.5] for k in range(3)}} for i in range(20_000))
+    few = _with_a_huge_one(others, {"_id": -1, "runs": {f"{10**9:024x}": [1.5] * 1_000_000}})
+    assert few.documents is not None
+    assert few.documents.largest_field == "runs.{name}"
+    assert set(_fields(few)) == {"_id", "runs.{name}"}
+    items = _fields(few)["runs.{name}"].items
+    assert items is not None
+    assert items.most == 1_000_000
+
+
+@pytest.mark.parametrize("meta", [None, "about"])
+def test_array_of_a_huge_document_in_a_tag_is_no_field(meta: str | None) -> None:
+    measuring = import_module("tsaudit.engines.mongodb.measuring")
+    read = measuring._Sample()
+    read.add(batch(0, [bson.encode({"_id": i, "about": {"host": "a"}}) for i in range(20)]))
+    huge = batch(0, [bson.encode({"_id": -1, "about": {"host": "a", "list": [1.5] * 1_000_000}})])
+
+    def query(fact: str, consume: Callable[[pa.RecordBatch], None], given: object) -> str:
+        consume(huge)
+        return fact
+
+    window, budget = a_profile(engine="mongodb").window, SimpleNamespace(max_scan_rows=1_000_000)
+    runner = SimpleNamespace(query=query, window=window, target=SimpleNamespace(budget=budget))
+    known = replace(
+        a_collection("points", 20_000),
+        storage=Storage(10**9, 0, mean_row_bytes=800.0),
+        options={"timeseries.metaField": meta} if meta else {},
+    )
+    found = measuring._with_largest(runner, Draft(known), read).measurement
+    assert found.documents.largest_field == "about.list"
+    assert ("about.list" in _fields(found)) is (meta is None)
+
+
+def test_array_that_only_a_huge_document_has() -> None:
+    """It is in one of all documents, not in one of those that were read."""
+    few = _with_a_huge_one(({"_id": i, "v": i} for i in range(20_000)), {"_id": -1, "list": [1.5] * 1_000_000})
+    assert _fields(few)["list"].present_ratio == pytest.approx(1 / 20_001)
+    other = replace(few, fields=tuple(field for field in few.fields if field.key != "list"))
+    assert not list(differences(a_profile(other, engine="mongodb"), a_profile(few, engine="mongodb")))
 
 
 def test_documents_like_those_of_the_sample_are_not_all_read() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -167,7 +169,7 @@ def read_documents(runner: QueryRunner, draft: Draft, *, largest: bool) -> Draft
         rows = Count(len(sample.bytes), source)
     sample.paths = _most_common(runner, draft, sample, options.get("timeseries.metaField"))
     draft = _described(draft, sample, rows, source, options if of_series else {}, runner.window)
-    return _with_largest(runner, draft, list(sample.bytes.values())) if largest and not exact else draft
+    return _with_largest(runner, draft, sample) if largest and not exact else draft
 
 
 _HIDDEN: Final = 8 * 1024 * 1024
@@ -176,10 +178,11 @@ _ERRORS: Final = 3
 """Standard errors by which the means of a sample and of the whole may differ."""
 
 
-def _with_largest(runner: QueryRunner, draft: Draft, sizes: Sequence[int]) -> Draft:
-    """The draft with the largest document, if the collection has so many more bytes than documents of these sizes that
-    some that were not read must be much larger. A few among many are in no sample.
+def _with_largest(runner: QueryRunner, draft: Draft, sample: _Sample) -> Draft:
+    """The draft with the largest document, if the collection has so many more bytes than documents like those of the
+    sample that some that were not read must be much larger. A few among many are in no sample.
     """
+    sizes = list(sample.bytes.values())
     documents, storage, rows = draft.measurement.documents, draft.measurement.storage, draft.measurement.rows
     if documents is None or storage is None or storage.mean_row_bytes is None or rows is None:
         return draft
@@ -199,22 +202,32 @@ def _with_largest(runner: QueryRunner, draft: Draft, sizes: Sequence[int]) -> Dr
     statement = runner.query("largest_document", largest.add, OfMeasurement(**draft.about(runner.window)))
     if statement is None or not largest.bytes:
         return draft
-    key, path = max(largest.paths.items(), key=lambda one: one[1].value_bytes)
+    paths: dict[str, _Path] = defaultdict(_Path)
+    for key, standing in sample.standing_for(largest.paths).items():
+        paths[standing].add(largest.paths[key])
+    key, path = max(paths.items(), key=lambda one: one[1].value_bytes)
     most = max(documents.max_bytes, *largest.bytes.values())
-    documents = replace(documents, max_bytes=most, is_max_of_all=True, largest_field=key)
+    documents = replace(
+        documents, max_bytes=most, is_max_of_all=True, largest_field=key, largest_id=largest.id_of_only()
+    )
     fields = {field.key: field for field in draft.measurement.fields}
-    if path.items:
-        longest = _field(key, path, documents.read, documents.source, largest.growth_of(path, runner.window.end))
-        fields[key] = _with_longest(fields.get(key, longest), longest)
+    if path.items and key.partition(".")[0] != (draft.measurement.options or {}).get("timeseries.metaField"):
+        # One of all documents has it; those that were read do not.
+        path.documents = sorted(set(path.documents))
+        alone = replace(_field(key, path, 1, documents.source, None), null_ratio=Ratio(1 - 1 / rows.value, rows.source))
+        read = sample.dated_at(sample.paths.get(key))
+        own = [array for array in largest.dated_at(path) if array not in read]
+        fields[key] = _with_longest(fields.get(key, alone), max(path.items), growth([*read, *own], runner.window.end))
     known = replace(draft.measurement, documents=documents, fields=tuple(fields.values()))
     return replace(draft, measurement=known).sent("largest_document", statement)
 
 
-def _with_longest(field: Field, longest: Field) -> Field:
-    """The field with the array of the largest document, which will be the first to reach the limit."""
-    assert longest.items is not None
-    mean = field.items.mean if field.items else longest.items.mean
-    return replace(field, items=replace(longest.items, mean=mean))
+def _with_longest(field: Field, most: int, growth: ItemGrowth | None) -> Field:
+    """The field with an array of the largest document, of `most` items. `growth`: that of the arrays read and of this
+    one, which are weighed together, so that it is the same whether a sample happens to contain others that grow.
+    """
+    items = field.items or Items(float(most), most)
+    return replace(field, items=Items(items.mean, max(items.most, most), growth or items.growth))
 
 
 def _in_order(given: OfDocuments) -> OfDocuments:
@@ -311,23 +324,53 @@ class _Sample:
                 # A date that is out of range is decoded as a number.
                 path.times[row["document"]] = datetime.fromisoformat(row["value"])
 
-    def growth_of(self, path: _Path, now: datetime) -> ItemGrowth | None:
-        """How the arrays at the path grow; None if that is not known."""
+    def dated_at(self, path: _Path | None) -> list[DatedArray]:
+        """The arrays at the path whose items have times."""
         created = self.paths["_id"].times if "_id" in self.paths else {}
-        return growth(
-            (
-                DatedArray(
-                    row["bytes"],
-                    row["value_bytes"],
-                    row["items"],
-                    row["first_item"],
-                    row["last_item"],
-                    created.get(row["document"]),
-                )
-                for row in path.dated
-            ),
-            now,
+        return [
+            DatedArray(
+                row["bytes"],
+                row["value_bytes"],
+                row["items"],
+                row["first_item"],
+                row["last_item"],
+                created.get(row["document"]),
+            )
+            for row in (path.dated if path else ())
+        ]
+
+    def standing_for(self, keys: Collection[str]) -> dict[str, str]:
+        """Each path of another document, which may contain other names that are data, to the one that stands for it."""
+        from tsaudit.analysis.shapes.name_families import keyed_fields
+
+        if not self.keyed:
+            return {key: key for key in keys}
+        known = {above for path in self.paths for above in (path, *_above(path))}
+        names = [path for one in self.keyed for path in one.paths]
+        stands = {
+            path: one.path
+            for one in (*keyed_fields([*names, *keys]), *self.keyed)
+            if one.path in known
+            for path in one.paths
+        }
+        # At the top, other fields stand beside names that are data.
+        beside = {above: path for path in sorted(known) if "{" in path[len(above := path.rpartition(".")[0]) :]}
+        beside.pop("", None)
+        found: dict[str, str] = {}
+        for key in keys:
+            at = ""
+            for part in key.split("."):
+                path = f"{at}.{part}" if at else part
+                at = path if path in known else stands.get(path) or beside.get(at, path)
+            found[key] = at
+        return found
+
+    def id_of_only(self) -> str | None:
+        """A hash of the `_id` of the only document read, so that it can be recognized; None if it has none."""
+        parts = sorted(
+            (key, *path.types, *path.values) for key, path in self.paths.items() if key.partition(".")[0] == "_id"
         )
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16] if parts else None
 
 
 def _described(
@@ -362,7 +405,7 @@ def _described(
         tags=tuple(_tag(key, path, len(sizes), source) for key, path in paths.items() if key in naming),
         fields=tuple(
             replace(
-                _field(key, path, len(sizes), source, sample.growth_of(path, window.end)),
+                _field(key, path, len(sizes), source, growth(sample.dated_at(path), window.end)),
                 by_type=_by_type(path, sample.bytes) if len(path.by_kind) > 1 or key in expiring else (),
             )
             for key, path in paths.items()

@@ -115,21 +115,30 @@ def test_days_left_when_it_has_grown_since_the_audit_before(
     assert finding.severity is (Severity.NOTE if days_left is None else Severity.WARNING)
 
 
+def _of_all(profile: Profile, largest_id: str) -> Profile:
+    (one,) = profile.measurements
+    assert one.documents is not None
+    known = dataclasses.replace(one.documents, is_max_of_all=True, largest_field="at.readings", largest_id=largest_id)
+    return dataclasses.replace(profile, measurements=(dataclasses.replace(one, documents=known),))
+
+
 def test_growth_of_the_largest_of_all_documents_is_not_held_to_a_mean() -> None:
     """The mean of a sample may be lower than the day before, by chance."""
-
-    def of_all(profile: Profile) -> Profile:
-        (one,) = profile.measurements
-        assert one.documents is not None
-        known = dataclasses.replace(one.documents, is_max_of_all=True, largest_field="at.readings")
-        return dataclasses.replace(profile, measurements=(dataclasses.replace(one, documents=known),))
-
-    yesterday = _audited(of_all(_profile(300, 900, 15_000_000, 1_000.0)), timedelta(days=1))
-    profile = of_all(_profile(300, 900, 15_700_000, 990.0))
+    yesterday = _audited(_of_all(_profile(300, 900, 15_000_000, 1_000.0), "a"), timedelta(days=1))
+    profile = _of_all(_profile(300, 900, 15_700_000, 990.0), "a")
     (finding,) = run_rule(rule, profile, timeline=Timeline(previous=yesterday)).findings
     assert finding.impact is not None
     assert finding.impact.days_left == pytest.approx(1.539, rel=0.01)
     assert finding.severity is Severity.CRITICAL
+
+
+def test_another_document_that_is_the_largest_now_has_not_grown() -> None:
+    yesterday = _audited(_of_all(_profile(300, 900, 8_500_000, 1_000.0), "a"), timedelta(days=1))
+    profile = _of_all(_profile(300, 900, 12_000_000, 1_000.0), "b")
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=yesterday)).findings
+    assert finding.impact is not None
+    assert finding.impact.days_left is None
+    assert finding.severity is Severity.NOTE
 
 
 def test_critical_when_the_largest_size_is_reached_soon() -> None:

@@ -35,12 +35,12 @@ def unbounded_array(case: Case) -> Iterator[Finding]:
 
     What counts is how close the largest document is to `max_document_bytes`, at which the server rejects writes, and
     when it will reach that size: at the rate at which an array received its items, if they have times or ObjectIds,
-    otherwise at the rate since the previous audit, if the largest of all documents has grown, or both the largest one
-    read and the mean. Arrays with the same length in all documents do not grow, for example vectors, or arrays from
-    which the oldest items are removed. If as many arrays are finished as receive new items, each document covers one
-    period, and the rate is ignored. The largest document is that of a sample; where the collection has more bytes than
-    the sample explains, it is that of all documents, which is then read, or not known if there are too many to look
-    through.
+    otherwise at the rate since the previous audit, if the same document is the largest of all and has grown, or if both
+    the largest one and the mean have. Arrays with the same length in all documents do not grow, for example vectors, or
+    arrays from which the oldest items are removed. If as many arrays are finished as receive new items, each document
+    covers one period, and the rate is ignored. The largest document is that of a sample; where the collection has more
+    bytes than the sample explains, it is that of all documents, which is then read, or not known if there are too many
+    to look through.
 
     ## Why it matters
 
@@ -98,8 +98,8 @@ def _impact(case: Case, measurement: Measurement, documents: Documents, growth: 
     of_before = next((m.documents for m in before.measurements if _is_same(m, measurement)), None) if before else None
     if before is not None and of_before is not None and case.timeline.is_older(case.profile, timedelta(days=1)):
         grown = float(documents.max_bytes - of_before.max_bytes)
-        if not (documents.is_max_of_all and of_before.is_max_of_all):
-            # Another sample may contain another largest document, so it is assumed to grow no faster than the mean.
+        if documents.largest_id is None or documents.largest_id != of_before.largest_id:
+            # Another document may be the largest, so it is assumed to grow no faster than the mean.
             grown = min(grown, documents.max_bytes * (documents.mean_bytes / of_before.mean_bytes - 1))
         days = (case.profile.collected_at - before.collected_at) / timedelta(days=1)
         per_day = max(grown, 0.0) / days
