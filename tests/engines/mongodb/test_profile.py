@@ -219,6 +219,7 @@ def _events(count: int, newest: datetime = NOW, text: str = "") -> list[dict[str
     return [{"at": newest - timedelta(minutes=i), "text": text} for i in reversed(range(count))]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("finished", "grows"),
     [
@@ -238,6 +239,7 @@ def test_a_huge_document_is_weighed_with_those_read(finished: bool, grows: bool)
     assert (items.most, items.growth is not None) == (20_000, grows)
 
 
+@pytest.mark.full
 def test_growth_that_the_sample_shows_stays_if_the_huge_document_has_none() -> None:
     events = _events(61)[::30]
     # Made when its first item came, so none were removed.
@@ -250,6 +252,7 @@ def test_growth_that_the_sample_shows_stays_if_the_huge_document_has_none() -> N
     assert items.growth.document_bytes < 10_000
 
 
+@pytest.mark.full
 def test_largest_document_is_recognized_by_its_id() -> None:
     others = [{"_id": i, "v": i} for i in range(20_000)]
     huge = ((-1, 9_000_000), (-1, 9_500_000), (-2, 9_500_000))
@@ -259,6 +262,7 @@ def test_largest_document_is_recognized_by_its_id() -> None:
     assert first is not None
 
 
+@pytest.mark.full
 def test_array_of_a_huge_document_below_a_name_that_is_data() -> None:
     """The one field that stands for such names gets it; its own name may be of another document on the next day."""
     others = ({"_id": i, "runs": {f"{i * 3 + k:024x}": [1.5] for k in range(3)}} for i in range(20_000))
@@ -294,6 +298,7 @@ def test_array_of_a_huge_document_in_a_tag_is_no_field(meta: str | None) -> None
     assert ("about.list" in _fields(found)) is (meta is None)
 
 
+@pytest.mark.full
 def test_array_that_only_a_huge_document_has() -> None:
     """It is in one of all documents, not in one of those that were read."""
     few = _with_a_huge_one(({"_id": i, "v": i} for i in range(20_000)), {"_id": -1, "list": [1.5] * 1_000_000})
