@@ -87,7 +87,7 @@ def test_firmware_that_each_device_replaces_is_growth(influxd: Influxd) -> None:
     """Though few of the 1,200 devices have a second version, and none has an old one again."""
     noise, rows = random.Random("firmware"), []
     for device in range(1_200):
-        updates = [noise.uniform(0, 40) for _ in range(3)]
+        updates = [noise.uniform(0, 40) for _ in range(12)]
         for at in range(80):
             tags = {"device": f"d{device}", "firmware": f"2.{sum(at / 4 > update for update in updates)}"}
             rows.append(Row(NOW - timedelta(days=20) + timedelta(hours=6 * at, seconds=device), tags, {"v": 1.0}))
