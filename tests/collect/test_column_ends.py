@@ -13,7 +13,8 @@ from tests.builders import NOW
 from tests.collecting import collected, collected_with, writer_to
 from tests.databases import Row, Table, Value, writing_of
 from tests.rules.cases import dataset, run_rule
-from tsaudit.collect import reading
+from tests.servers import Postgresql
+from tsaudit.collect import column_ends, reading
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.model.finding import Finding, Severity
@@ -176,6 +177,26 @@ def test_end_in_big_table_is_searched_if_most_rows_have_the_column_or_an_audit_s
     assert (finding.severity, finding.observed) == (Severity.WARNING, days * 24)
 
 
+def test_a_search_without_an_index_reads_rows_of_any_time(
+    postgresql: Postgresql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = postgresql.new_schema(
+        "CREATE TABLE readings (at TIMESTAMP, meter TEXT, power FLOAT, flow FLOAT)",
+        f"""INSERT INTO readings SELECT '{NOW:%Y-%m-%d}'::timestamp - i * INTERVAL '1 min', 'm' || i % 5, i % 700 / 7.0,
+        CASE WHEN i > 5 * 1440 THEN i % 90 / 3.0 END FROM generate_series(1, 86400) AS n (i)""",
+        "ANALYZE",
+    )
+    monkeypatch.setattr(reading, "_CHEAP_ROWS", 1_000)
+    asked: list[int] = []
+    monkeypatch.setattr(column_ends, "may_scan", lambda _, rows: asked.append(rows))
+    budget = Budget(max_rows=1_000)
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,), budget=budget)
+    (measurement,) = collected(target).measurements
+    assert measurement.rows_known < 44_000
+    assert asked
+    assert min(asked) > 86_000
+
+
 def test_end_is_not_kept_once_the_older_values_were_moved(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """As advised: the column may then be dropped."""
     before = NOW - timedelta(days=1)
@@ -185,26 +206,6 @@ def test_end_is_not_kept_once_the_older_values_were_moved(request: pytest.Fixtur
     server = writing_of("duckdb").server(tmp_path, target)
     server.rows("UPDATE meters SET flow_rate = coalesce(flow_rate, flow), flow = NULL")
     assert not [f for f in _of_columns(collected(target, previous=previous)) if f.subject.column == "flow"]
-
-
-@pytest.mark.parametrize(("is_over", "count"), [(True, 1), (False, 0)])
-def test_known_end_of_some_sources_is_kept_once_the_table_is_big(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, *, is_over: bool
-) -> None:
-    """Until one of them has the column again."""
-    before = NOW - timedelta(days=2)
-    target = _target(
-        request,
-        tmp_path,
-        "sqlite",
-        lambda source, ago: _flow(has=source not in (1, 4) or ago >= 7 or ago < 1 > is_over),
-    )
-    previous = collected(target, now=before, day=before.date())
-    (expected,) = _of_columns(previous)
-    monkeypatch.setattr(reading, "_CHEAP_ROWS", 1_000)
-    found = _of_columns(collected(target, previous=previous))
-    assert [(one.severity, one.headline) for one in found] == [(Severity.WARNING, expected.headline)] * count
-    assert not _of_columns(collected(target))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

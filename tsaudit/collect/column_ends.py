@@ -20,7 +20,9 @@ from tsaudit.collect.row_figures import ROWS_BEFORE, begins, ended, numbers_of
 from tsaudit.model.profile import Field, FieldEnd, How, PartOfRows, Role, Window
 
 _MOST_LOOKED_BACK: Final = 8
-"""Columns of one table for each of which two more queries are sent."""
+"""Columns of one table for each of which more queries are sent: two, or a few in a table too big to look for the end,
+and up to 20 if it is new.
+"""
 _MOST_COLUMNS: Final = 50
 """Columns of older rows that are read at once."""
 _MOSTLY: Final = 0.5
@@ -156,25 +158,31 @@ def _with_known_end(runner: QueryRunner, draft: Draft, of: Field) -> Field:
     is_empty = of.null_ratio is not None and of.null_ratio.value == 1 and of.null_ratio.source.how is How.EXACT
     if end is None or end.erased or of.end or is_empty or end.time < draft.window(runner.window).start:
         return of
-    if end.of is None:
-        if of.idle_hours is not None:
-            return of
-        newest = EARLIEST + int(numbers_of(times).max()) * _US
-        end = replace(end, rows_after=times.filled)
-        return replace(of, idle_hours=(newest - end.time) / timedelta(hours=1), end=end)
-    is_read_back = not draft.partial_scan and finds_ranges(runner, draft)
-    if is_read_back or end.of.tag not in {tag.key for tag in draft.tags}:
+    # Of some sources, the profile has examples only.
+    if end.of or of.idle_hours is not None:
         return of
-    late = _Rows.of(draft, [of.key], [end.of.tag], times.known).parts(end.of.tag, of.key)
-    parts = [late[value] for value in end.of.values if value in late]
-    after = sum(part.rows for part in parts)
-    is_over = after >= ENOUGH and not any(part.filled for part in parts)
-    return replace(of, end=replace(end, rows_after=after)) if is_over else of
+    newest = EARLIEST + int(numbers_of(times).max()) * _US
+    end = replace(end, rows_after=times.filled)
+    return replace(of, idle_hours=(newest - end.time) / timedelta(hours=1), end=end)
 
 
 def _previous(draft: Draft, key: str) -> Field | None:
     """The field in the previous profile; None if it was not in it."""
     return next((one for one in draft.previous.fields if one.key == key), None) if draft.previous else None
+
+
+def _known_end(draft: Draft, key: str) -> FieldEnd | None:
+    """The end of the field in all rows that the previous audit saw."""
+    before = _previous(draft, key)
+    return before.end if before and before.end and not before.end.of and not before.end.erased else None
+
+
+def _last_seen(draft: Draft, key: str) -> datetime | None:
+    """When the field was last filled as far as the previous audit knew; None if it did not see it filled."""
+    before, end = _previous(draft, key), _known_end(draft, key)
+    if end or before is None or before.idle_hours is None or draft.previous is None or draft.previous.last_time is None:
+        return end.time if end else None
+    return draft.previous.last_time - timedelta(hours=before.idle_hours)
 
 
 def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
@@ -213,7 +221,9 @@ def _is_worth_reading(runner: QueryRunner, draft: Draft, one: Field) -> bool:
     end = before.end if before else None
     was_filled = before is not None and before.idle_hours is not None and (not end or end.filled_before > _MOSTLY)
     is_filled = one.null_ratio is not None and one.null_ratio.value < _MOSTLY
-    return (was_filled or is_filled) and (bool(draft.partial_scan) or may_scan(runner, draft.measurement.rows_known))
+    # Without an index, rows outside of the window are read, too.
+    rows = max(draft.estimated_rows or 0, draft.measurement.rows_known)
+    return (was_filled or is_filled) and (bool(draft.partial_scan) or may_scan(runner, rows))
 
 
 def _before_rows_read(runner: QueryRunner, draft: Draft, of: Field, fields: Sequence[Field]) -> Field | None:
@@ -224,7 +234,13 @@ def _before_rows_read(runner: QueryRunner, draft: Draft, of: Field, fields: Sequ
         return None
     if not len(filled.at):
         return of
-    last_us, newest = int(filled.at.max()), int(numbers_of(times_us).max())
+    last, newest = filled.newest, int(numbers_of(times_us).max())
+    if draft.partial_scan:
+        # It is up to an hour too early: another one of the next audit would look like another end.
+        known = _known_end(draft, of.key)
+        hour = last.replace(minute=0, second=0, microsecond=0)
+        last = known.time if known and abs(last - known.time) < _SAME else hour
+    last_us = (last - EARLIEST) // _US
     others = [other.key for other in fields if _takes_over(of, other)][:_MOST_COLUMNS]
     until = min(filled.newest + timedelta(milliseconds=1), window.end)
     before = _rows_until(runner, draft, until, ROWS_BEFORE, [of.key, *others])
@@ -240,20 +256,31 @@ def _before_rows_read(runner: QueryRunner, draft: Draft, of: Field, fields: Sequ
 
 def _newest_filled(runner: QueryRunner, draft: Draft, key: str) -> _Rows | None:
     """The newest row with the field, or, in a table too big to look for it, some of the last hour before its end; empty
-    if there is none; None if a statement failed.
+    if there is none, or if there neither rows of the time at which the previous audit saw it have it nor, if it saw
+    none, the oldest ones of the window; None if a statement failed.
     """
     window = draft.window(runner.window)
     if not draft.partial_scan:
         return _rows_until(runner, draft, window.end, 1, [key], filled=True)
     high, low = EARLIEST + int(numbers_of(draft.read_times()[1]).min()) * _US, window.start
-    found, ago = _Rows(np.empty(0, np.int64), {}, {}), _EXACT
+    found, ago, seen = _Rows(np.empty(0, np.int64), {}, {}), _EXACT, _last_seen(draft, key)
+    if seen is None or seen < window.start:
+        oldest = max(window.start, draft.measurement.first_time or EARLIEST)
+        asked = [oldest + _EXACT]
+    else:
+        asked = [seen + timedelta(milliseconds=1), seen + _SAME]
+    first = asked[0]
     while high - low > _EXACT:
-        place = high - min(ago, (high - low) / 2)
+        place = asked.pop(0) if asked else high - min(ago, (high - low) / 2)
+        if place >= high:
+            continue
         rows = _rows_until(runner, draft, place, ENOUGH, [key])
         if rows is None:
             return None
         if rows.has[key].any():
             low, found = place, _Rows(rows.at[rows.has[key]], {}, {})
+        elif place == first and len(rows.at):
+            return found
         else:
             # An index finds few rows of any time: the newest first, because most ends are new.
             high, ago = place, ago * 2
@@ -276,6 +303,8 @@ _MOST_READ: Final = 40
 _PLACES: Final = 8
 """Parts of the time before the end that show whether the field comes and goes: in a month, less than a week each."""
 _EXACT: Final = timedelta(hours=1)
+_SAME: Final = timedelta(hours=2)
+"""Ends that are found to the hour and less apart are one."""
 _DAY: Final = timedelta(days=1)
 _EXAMPLES: Final = 5
 

@@ -426,7 +426,7 @@ class FieldEnd:
     """
 
     time: datetime
-    """Time of the newest row with the field, or of that audit."""
+    """Time of the newest row with the field, in a table too big to look for it to the hour, or of that audit."""
     rows_after: int
     """Number of rows read after that, or added since, or of all rows if none has it."""
     rows_before: int

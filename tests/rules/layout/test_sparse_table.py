@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source
-from tests.collecting import collected, file_with
+from tests.collecting import collected, collected_with, file_with
 from tests.databases import writing_of
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.collect.earlier_days import with_column_ends
 from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import Rows
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Count, FieldEnd, How, Profile, Ratio, TableKind, Window
@@ -317,24 +318,48 @@ def test_what_may_be_filled_later_is_only_certain_with_the_next_audit(
 
 def test_an_end_in_a_table_too_big_to_look_for_it(postgresql: Postgresql) -> None:
     """An index finds the newest rows, of which 1,000 are those of eight hours, and few others."""
+    newest, asked = NOW + timedelta(days=3), []
     schema = postgresql.new_schema(
         "CREATE TABLE readings (at TIMESTAMP, meter TEXT, power FLOAT, flow FLOAT)",
-        f"""INSERT INTO readings SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL '30 s', 'm' || i % 5, i % 700 / 7.0,
-        CASE WHEN i > 1.5 * 2880 THEN i % 90 / 3.0 END FROM generate_series(1, 90000) AS numbers (i)""",
+        f"""INSERT INTO readings SELECT '{newest:%Y-%m-%d}'::timestamp - i * INTERVAL '30 s',
+        'm' || i % 5, i % 700 / 7.0, CASE WHEN i > 1.51 * 2880 THEN i % 90 / 3.0 END
+        FROM generate_series(1, 90000) AS n (i)""",
         "CREATE INDEX ON readings (at)",
         "ANALYZE",
     )
     budget = Budget(max_scan_rows=15_000, max_rows=1_000)
     target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,), budget=budget)
+
+    def tampering(name: str, parameters: Mapping[str, Any]) -> Rows | None:
+        if name == "row_sample" and parameters["end"] < now:
+            asked[-1] += tuple(parameters["fields"]) == ("flow",)
+        return None
+
     previous, found = None, []
-    for ago in (2, 1, 0):
-        now = NOW - timedelta(days=ago)
-        previous = collected(target, now=now, day=now.date(), previous=previous)
+    for ago in (2, 1, 0, -0.2):
+        now = newest - timedelta(days=ago)
+        asked.append(0)
+        previous = collected_with(target, tampering, now=now, day=now.date(), previous=previous)
         found.append([f for f in run_rule(rule, previous).findings if f.subject.column == "flow"])
-    assert [[finding.severity for finding in day] for day in found] == [[], [], [Severity.WARNING]]
-    ((finding,),) = found[2:]
+    warned = [Severity.WARNING]
+    assert [[finding.severity for finding in day] for day in found] == [[], [], warned, warned]
+    ((finding,), (later,)) = found[2:]
+    # What was found is only looked at.
+    assert asked[1:] == [9, 4, 4]
+    # To the hour, and the same for as long as it lasts.
+    assert f"since {newest - timedelta(days=2):%Y-%m-%d} 1" in finding.message
+    assert ":00 UTC" in finding.message
     assert finding.observed in (36, 37)
+    assert (later.headline, later.evidence) == (finding.headline, finding.evidence)
     assert finding.message.endswith("all of the 1,000 rows read up to then, and in none of the 1,000 read after it.")
+
+    # Where an audit knows of none, the oldest rows of the window have it.
+    (first,) = (f for f in run_rule(rule, collected(target, now=now, day=now.date())).findings if f.subject.column)
+    assert first.subject.column == "flow"
+    postgresql.execute(f"UPDATE {schema}.readings SET flow = NULL")
+    asked.append(0)
+    collected_with(target, tampering, now=now, day=now.date(), previous=previous)
+    assert asked[4] == 1
 
 
 @pytest.mark.parametrize(
