@@ -170,7 +170,7 @@ def _present(then: Measurement, filled: int | None) -> FieldEnd | None:
 def _of_count(now: Measurement, then: Measurement, known: FieldEnd, filled: int) -> FieldEnd | None:
     """The end as the number of rows that have the field shows it, or None."""
     assert now.rows is not None
-    if not filled and _has_rows_before(now, then, known):
+    if not filled and _has_rows_before(now, then, known) and (known.erased or _are_still_there(now, then)):
         return replace(known, rows_after=now.rows.value, erased=True)
     added, most = now.rows.value - known.rows_before, round(known.rows_before * known.filled_before)
     # Where far fewer have it than then, all rows may have been written again.
@@ -202,6 +202,17 @@ def _has_rows_before(now: Measurement, then: Measurement, end: FieldEnd) -> bool
         return False
     # Where most rows have left the window since then, those that are left may be the few without it.
     return now.first_time <= (end.time if end.erased else then.first_time + (then.last_time - then.first_time) / 2)
+
+
+def _are_still_there(now: Measurement, then: Measurement) -> bool:
+    """Whether there are about as many rows as at the previous audit, in those columns that nearly all of them had, too:
+    the rows of a queue lose their lock, or go once they are done.
+    """
+    assert now.rows is not None
+    has, had, most = _filled(now), _filled(then), then.rows.value if then.rows else 0
+    # Several columns may be emptied together.
+    kept = (has[key] >= NEARLY_ALL * n for key, n in had.items() if has.get(key) and n >= NEARLY_ALL * most)
+    return now.rows.value >= NEARLY_ALL * most and all(kept)
 
 
 def _filled(measurement: Measurement) -> dict[str, int]:

@@ -20,7 +20,7 @@ from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import Rows
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Count, FieldEnd, How, Profile, Ratio, TableKind, Window
+from tsaudit.model.profile import Count, FieldEnd, How, PartOfRows, Profile, Ratio, TableKind, Window
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
 from tsaudit.text import quantity
@@ -386,6 +386,49 @@ def test_a_column_that_was_not_always_filled_before_may_be_again(
     assert finding.severity is severity
 
 
+@pytest.mark.parametrize(
+    ("ago_h", "first", "nulls", "after", "full_before", "severity"),
+    [
+        # All rows up to Sunday had it, for weeks, or only since Monday.
+        (40, 30, 0.02, 200, None, Severity.WARNING),
+        (40, 8, 0.02, 200, None, Severity.NOTE),
+        (40, 16, 0.02, 200, None, Severity.NOTE),
+        (40, 17, 0.02, 200, None, Severity.WARNING),
+        # Those of weekends, which are few, may be without it.
+        (40, 30, 0.04, 200, None, Severity.NOTE),
+        (40, 30, 0.04, 200, 3, Severity.WARNING),
+        (40, 30, 0.04, 200, 10, Severity.WARNING),
+        (40, 15, 0.04, 200, 10, Severity.NOTE),
+        (40, 30, None, 200, 3, Severity.NOTE),
+        (73, 30, 0.04, 200, None, Severity.WARNING),
+        (29, 30, 0.04, 200, None, Severity.WARNING),
+    ],
+)
+def test_a_column_that_ends_on_a_weekend_may_be_filled_on_monday(
+    ago_h: int, first: int, nulls: float | None, after: int, full_before: int | None, severity: Severity
+) -> None:
+    """NOW is a Tuesday. `full_before`: days ago when no row was without it."""
+    end = FieldEnd(NOW - timedelta(hours=ago_h), after, rows_before=1_000, filled_before=1.0)
+    ratio = Ratio(nulls or 0.0, a_source(How.SAMPLED if nulls is None else How.EXACT))
+    flow = dataclasses.replace(a_field("flow"), null_ratio=ratio, end=end, idle_hours=float(ago_h))
+    points = (Point(DAY - timedelta(days=full_before), 0.0),) if full_before else ()
+    timeline = Timeline(points={("null_ratio", Subject("main", "meters", "flow")): points})
+    meters = a_measurement("meters", fields=(flow,), rows=a_count(10_000), first_time=NOW - timedelta(days=first))
+    (finding,) = run_rule(rule, a_profile(meters), timeline=timeline).findings
+    assert finding.severity is severity
+
+
+@pytest.mark.parametrize(("first", "severity"), [(30, Severity.WARNING), (8, Severity.NOTE)])
+def test_sources_whose_column_ends_on_a_weekend_in_a_young_table(first: int, severity: Severity) -> None:
+    sunday = NOW - timedelta(hours=40)
+    of = PartOfRows("meter", ("m1", "m2"), count=2, known=5, first=sunday, sources=2)
+    end = FieldEnd(sunday, 200, rows_before=1_000, filled_before=1.0, of=of)
+    flow = dataclasses.replace(a_field("flow", null_ratio=0.3), end=end)
+    meters = a_measurement("meters", fields=(flow,), first_time=NOW - timedelta(days=first))
+    (finding,) = (f for f in run_rule(rule, a_profile(meters)).findings if f.subject.column)
+    assert finding.severity is severity
+
+
 def test_few_columns_are_looked_up(tmp_path: Path) -> None:
     """Each takes two queries: those of a wide table are not worth an hour."""
     ends = ", ".join(f"CASE WHEN i > {12_000 + n} THEN i / 3.0 END AS v{n:02}" for n in range(30))
@@ -481,6 +524,10 @@ ENDED = [_lines(150, "NULL")]
         ([FILLED, ["UPDATE lines SET price = NULL"], ENDED, []], Severity.WARNING),
         ([FILLED, ["DELETE FROM lines", _lines(2_200, "NULL", "'1,50 EUR'")]], Severity.WARNING),
         ([FILLED, ["UPDATE lines SET price = NULL"], [_lines(10, "1.5")]], None),
+        # Locks, as it were, of other rows, until a second audit finds none, or of rows that are done.
+        ([FILLED, ["DELETE FROM lines", _lines(2_200, "NULL")]], Severity.NOTE),
+        ([FILLED, ["DELETE FROM lines", _lines(2_200, "NULL")], []], Severity.WARNING),
+        ([FILLED, ["DELETE FROM lines WHERE id >= 600", "UPDATE lines SET price = NULL"]], None),
         ([FILLED, ["UPDATE lines SET price = NULL WHERE id > 5"]], None),
         ([FILLED, ["ALTER TABLE lines DROP COLUMN price"]], None),
     ],
@@ -519,8 +566,17 @@ def test_end_is_reported_after_a_day_on_any_schedule(tmp_path: Path) -> None:
         ({}, {"rows": 99}, None),
         ({}, {"share": 0.999}, None),
         ({}, {"how": How.ESTIMATE}, None),
-        # Whatever kind of rows it has: older ones are not filled later.
-        ({}, {"kind": TableKind.ENTITY, "tags": ()}, Severity.WARNING),
+        # Others may be there now, or those that had it without it: a lock, an error.
+        ({}, {"kind": TableKind.ENTITY, "tags": ()}, Severity.NOTE),
+        ({"time_column": None}, {"time_column": None}, Severity.NOTE),
+        ({}, {"rows": 999}, Severity.NOTE),
+        ({}, {"rows": 940}, None),
+        ({"share": 0.03}, {"rows": 300}, None),
+        ({}, {"power": 0.02}, Severity.NOTE),
+        ({}, {"rows": 1_100, "power": 0.05}, Severity.WARNING),
+        ({}, {"power": 0.06}, None),
+        # All of several are gone.
+        ({}, {"power": 1.0, "begun": 1.0}, Severity.WARNING),
         # Most rows, or all, have left the window since then.
         ({}, {"first_time": NOW - timedelta(days=17)}, Severity.WARNING),
         ({}, {"first_time": NOW - timedelta(days=14)}, None),
@@ -529,13 +585,27 @@ def test_end_is_reported_after_a_day_on_any_schedule(tmp_path: Path) -> None:
 def test_a_column_whose_values_are_gone(then: dict[str, Any], now: dict[str, Any], severity: Severity | None) -> None:
     before = _counted(NOW - timedelta(days=1), **{"share": 0.0} | then)
     after = with_column_ends(_counted(NOW, **{"share": 1.0, "begun": 0.0} | now), before)
-    found = [f for f in run_rule(rule, after, timeline=Timeline(previous=before)).findings if f.subject.column]
+    found = [
+        f for f in run_rule(rule, after, timeline=Timeline(previous=before)).findings if f.subject.column == "flow"
+    ]
     assert [finding.severity for finding in found] == ([severity] if severity else [])
-    for finding in found:
-        assert (
-            finding.headline
-            == f"All values of flow are gone since {NOW - timedelta(days=1):%Y-%m-%d %H:%M}, where fill begins"
-        )
+    next_day = with_column_ends(_counted(NOW + timedelta(days=1), **{"share": 1.0, "begun": 0.0} | now), after)
+    later = [f for f in run_rule(rule, next_day, timeline=Timeline(previous=after)).findings if f.subject.column]
+    assert {finding.severity for finding in later} == ({Severity.WARNING} if severity else set())
+
+
+def test_what_is_said_of_values_that_are_gone() -> None:
+    """Only rows of the window were counted, unless there are no others."""
+    before = _counted(NOW - timedelta(days=1), share=0.0)
+    for total, of, missed in ((None, " of the last 30 days", "in rows of the last 30 days."), (1_000, "", "of older")):
+        more = {"rows_total": a_count(total)} if total else {}
+        after = with_column_ends(_counted(NOW, share=1.0, begun=0.0, **more), before)
+        (finding,) = run_rule(rule, after, timeline=Timeline(previous=before)).findings
+        since = f"All values of flow{of} are gone since the audit of {NOW - timedelta(days=1):%Y-%m-%d %H:%M}"
+        assert finding.headline == f"{since}, where fill begins"
+        assert finding.message.startswith(f"{since} UTC, where fill begins: all of the 1,000 rows")
+        assert finding.consequence is not None
+        assert finding.consequence.startswith(f"Queries of flow find nothing anymore, {missed}")
         assert "query fill instead, and drop flow" in finding.fix
 
 
@@ -562,11 +632,17 @@ def test_values_are_gone_until_there_are_new_ones_or_the_older_rows_are_gone() -
 
 
 def _counted(
-    now: datetime, share: float, begun: float = 1.0, rows: int = 1_000, how: How = How.EXACT, **changes: Any
+    now: datetime,
+    share: float,
+    begun: float = 1.0,
+    rows: int = 1_000,
+    how: How = How.EXACT,
+    power: float = 0.0,
+    **changes: Any,
 ) -> Profile:
-    """A measurement with these shares of nulls in `flow` and `fill`, as audited at a time."""
+    """A measurement with these shares of nulls in `flow`, `fill`, and `power`, as audited at a time."""
     source = a_source(how, as_of=now)
-    fields = [a_field(key, null_ratio=of) for key, of in (("power", 0.0), ("flow", share), ("fill", begun))]
+    fields = [a_field(key, null_ratio=of) for key, of in (("power", power), ("flow", share), ("fill", begun))]
     fields = [dataclasses.replace(f, null_ratio=Ratio(f.null_ratio.value, source)) for f in fields if f.null_ratio]
     times = {"first_time": now - timedelta(days=30), "last_time": now}
     known = a_measurement("t", fields=tuple(fields), rows=Count(rows, source), **times | changes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, timedelta
 from typing import Final
 
@@ -37,6 +37,10 @@ _WEEK_H: Final = 7 * 24
 """What is filled later by a job that runs once a week is filled by then."""
 _LATER: Final = timedelta(hours=2)
 """An end that is so much later in the next audit was none: rows are filled later."""
+_WEEKEND: Final = (4, 5, 6)
+"""Friday to Sunday."""
+_WEEKEND_H: Final = 72
+"""What is not filled on weekends is filled again by then, from its end on a Friday to Sunday on."""
 _MOSTLY: Final = 0.5
 _ALWAYS: Final = 0.9
 """Share of the rows that a column has which nobody leaves out for a day each week."""
@@ -79,16 +83,19 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     these are at least 5% of the rows. If these rows are of one source, which may be off, that is a note, unless another
     column begins there. In a table without a time, of whatever kind, it is one that none of the rows has that were
     added since an earlier audit. Where a table is too big to look for the last value, one that an audit found is
-    reported for as long as the newest rows are without the column. A column that nearly all rows had at the previous
-    audit, and of which no row has a value anymore, is reported at once, with the column that begins there. If
-    nearly all rows had it, and it contains what was measured, queries get wrong answers. So they do whatever it
-    contains if another column begins there whose name says the same, such as `price_text` where `price` ends.
-    Otherwise, one that a tenth of the rows of the window were without before, as if nobody fills it on weekends, is
-    a note. Rows other than measurements may be changed later, as an order that gets its invoice: what ended before
-    the first audit is a note for a week, and if the next audit sees a later end, nothing is reported. GreptimeDB's
-    tables for traces are not reported as sparse, because their columns are the attributes of spans. On InfluxDB 1
-    and 2, where an absent field costs nothing, only fields that end are reported, and of those that ended before
-    the newest rows read, only what the previous audit saw.
+    reported for as long as the newest rows are without the column, with its time to the hour. A column that nearly all
+    rows had at the previous audit, and of which no row has a value anymore although about as many are there, is
+    reported at once, with the column that begins there. If the rows may be others, because there are fewer, or they
+    have no time, or are no measurements or events, that is a note until another audit finds none, either. If nearly
+    all rows had a column that ended, and it contains what was measured, queries get wrong answers. So they do whatever
+    it contains, and of any rows, if another column begins there whose name says the same, such as `price_text` where
+    `price` ends. Otherwise, one that a tenth of the rows of the window were without before, as if nobody fills it on
+    weekends, is a note. So is one that ended on a Friday to Sunday for three days, unless all rows of two earlier
+    weekends had it. Rows other than measurements may be changed later, as an order that gets its invoice: what ended
+    before the first audit is a note for a week, and if the next audit sees a later end, nothing is reported.
+    GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of spans. On
+    InfluxDB 1 and 2, where an absent field costs nothing, only fields that end are reported, and of those that ended
+    before the newest rows read, only what the previous audit saw.
 
     ## Why it matters
 
@@ -132,14 +139,14 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
             continue
         if end.erased:
             nulls.pop(field.key, None)
-            yield _of_erased(measurement, field, end, hours)
+            yield _of_erased(case, measurement, field, end, hours)
             continue
         if hours < _OVER_H or may_be_filled_later:
             continue
         nulls.pop(field.key, None)
         before = _before(case, measurement, field)
         if before is None or before.end is None or end.time - before.end.time < _LATER:
-            is_seen, was_filled = _is_seen(before, hours), _was_filled(case, measurement, field)
+            is_seen, was_filled = _is_seen(before, hours), _was_filled(case, measurement, field, hours)
             yield _of_end(measurement, field, hours, is_seen=is_seen, was_filled=was_filled)
     if case.engine.has_series_index:
         # What is absent takes no space there.
@@ -173,18 +180,47 @@ def _is_seen(before: Field | None, hours: float) -> bool:
     return before.idle_hours is not None and before.idle_hours < _OVER_H
 
 
-def _was_filled(case: Case, measurement: Measurement, field: Field) -> bool:
+def _was_filled(case: Case, measurement: Measurement, field: Field, hours: float) -> bool:
     """Whether the rows of the window had the field up to its end, on an earlier day, or now if all days have as many
-    rows; also True if that is not known. Otherwise, it may be one that nobody fills on weekends.
+    rows; also True if that is not known. Otherwise, it may be one that nobody fills on weekends. On the first days
+    after an end on one, False unless it was filled on two earlier ones.
     """
     first, last, end, nulls = measurement.first_time, measurement.last_time, field.end, field.null_ratio
-    if measurement.time_column is None or end is None or end.of or nulls is None or nulls.source.how is How.SAMPLED:
+    if measurement.time_column is None or end is None:
+        return True
+    earlier = case.timeline.of("null_ratio", subject_of(measurement, field.key))
+    ended = end.of.first if end.of else end.time
+    if (
+        hours < _WEEKEND_H
+        and ended.astimezone(UTC).weekday() in _WEEKEND
+        and _weekends_filled(measurement, field, end, earlier) < 2
+    ):
+        return False
+    if end.of or nulls is None or nulls.source.how is How.SAMPLED:
         return True
     share = 1 - nulls.value
     if first and last:
         share *= (last - first) / max(end.time - first, timedelta(hours=1))
-    earlier = (point.value for point in case.timeline.of("null_ratio", subject_of(measurement, field.key)))
-    return max(share, 1 - min(earlier, default=1.0)) >= _ALWAYS
+    return max(share, 1 - min((point.value for point in earlier), default=1.0)) >= _ALWAYS
+
+
+def _weekends_filled(measurement: Measurement, field: Field, end: FieldEnd, earlier: Sequence[Point]) -> int:
+    """Number of weekends of the window before the end on which all rows are known to have the field, now or because
+    none was without it on an earlier day: on weekends there may be few rows.
+    """
+    first, rows, nulls = measurement.first_time, measurement.rows, field.null_ratio
+    if first is None:
+        return 0
+    until = first.date()
+    if end.of:
+        # Older rows with these values were read.
+        until = end.of.first.date()
+    elif rows and nulls and nulls.source.how is How.EXACT:
+        full = [point.day for point in earlier if point.value == 0]
+        full += [end.time.date()] if round(rows.value * nulls.value) <= end.rows_after else []
+        until = max(full, default=until)
+    days = (first.date() + timedelta(days=n) for n in range(1, (until - first.date()).days))
+    return sum(day.weekday() == max(_WEEKEND) for day in days)
 
 
 def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bool, was_filled: bool) -> Finding:
@@ -243,31 +279,53 @@ def _renamed(field: Field, end: FieldEnd) -> tuple[str, ...]:
     return tuple(key for key in end.begun if is_same_but_for_affix(field.key, key))
 
 
-def _of_erased(measurement: Measurement, field: Field, end: FieldEnd, hours: float) -> Finding:
+def _is_gone(case: Case, measurement: Measurement, field: Field, end: FieldEnd) -> bool:
+    """Whether the values of the rows that had the field are gone for sure: the previous audit found none, either, or
+    another column has them, or as many rows as then are there, with what else they had. Rows without a time may be
+    others, such as those of a table that is written again every day, and some columns hold a state.
+    """
+    before, then = _before(case, measurement, field), case.timeline.earlier(measurement)
+    if _renamed(field, end) or (before and before.end and before.end.erased):
+        return True
+    if then is None or measurement.time_column is None or measurement.kind not in _KINDS:
+        return False
+    had, has = _filled(then), _filled(measurement)
+    full = {key for key, count in had.items() if count >= NEARLY_ALL * end.rows_before and has.get(key)}
+    return end.rows_after >= end.rows_before and all(has[key] >= had[key] for key in full)
+
+
+def _filled(measurement: Measurement) -> dict[str, int]:
+    """Field to the number of rows that have it."""
+    rows, nulls = measurement.rows, {f.key: f.null_ratio for f in measurement.fields}
+    return {key: round(rows.value * (1 - ratio.value)) for key, ratio in nulls.items() if ratio and rows}
+
+
+def _of_erased(case: Case, measurement: Measurement, field: Field, end: FieldEnd, hours: float) -> Finding:
     """`hours`: since the audit that saw its values."""
-    since = f"{end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
+    then = f"{end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
+    span = _span(case, measurement, field.null_ratio) if field.null_ratio else ""
+    of = f" of {span}" if span else ""
     before = "all" if end.filled_before == 1 else percent(end.filled_before)
     begins, fix = "", "Find what changed it, and restore its values. If it was meant to be emptied, drop the column."
     if begun := _renamed(field, end) or end.begun:
         begins = f", where {listed(begun, 3)} {plural(len(begun), 'begins', 'begin')}"
         fix = f"If its values were moved, query {listed(begun, 3)} instead, and drop {field.key}. Otherwise find what "
         fix += "changed it, and restore its values."
+    missed = f"Queries of {field.key} find nothing anymore, "
+    missed += f"in rows of {span}." if span else "of older rows either."
+    is_sure = _is_gone(case, measurement, field, end)
     return Finding(
         subject=subject_of(measurement, field.key),
-        impact=Impact(
-            Currency.ANSWERS,
-            how="rows counted before and after",
-            consequence=f"Queries of {field.key} find nothing anymore, of older rows either.",
-        ),
-        headline=f"All values of {field.key} are gone since {since}{begins}",
-        message=f"All values of {field.key} are gone since {since} UTC{begins}: {before} of the "
+        impact=Impact(Currency.ANSWERS, how="rows counted before and after", consequence=missed) if is_sure else None,
+        headline=f"All values of {field.key}{of} are gone since the audit of {then}{begins}",
+        message=f"All values of {field.key}{of} are gone since the audit of {then} UTC{begins}: {before} of the "
         f"{number(end.rows_before)} rows there were then had one, and none of the {number(end.rows_after)} rows now.",
         fix=fix,
         observed=float(round(hours)),
         unit="hours without a value",
         main_contributor=field.key,
         since=end.time.astimezone(UTC).date(),
-        evidence=(Evidence("audit before", f"{since} UTC"),),
+        evidence=(Evidence("audit before", f"{then} UTC"),),
         facts=("null_ratios", "row_count"),
         source=field.null_ratio.source if field.null_ratio else None,
     )
@@ -334,6 +392,12 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
 
 def _within(case: Case, measurement: Measurement, ratio: Ratio) -> str:
     """The rows that the share of nulls is about, as the beginning of a sentence; empty if it is that of all rows."""
+    span = _span(case, measurement, ratio)
+    return f"In the rows of {span}, " if span else ""
+
+
+def _span(case: Case, measurement: Measurement, ratio: Ratio) -> str:
+    """The time of the rows that the share of nulls is about; empty if it is that of all rows."""
     window, rows = measurement.own_window or case.profile.window, measurement.rows
     is_counted = measurement.time_column is not None and ratio.source.how is not How.ESTIMATE
     total = measurement.rows_total
@@ -343,7 +407,7 @@ def _within(case: Case, measurement: Measurement, ratio: Ratio) -> str:
     if case.engine.keeps_documents or not is_counted or is_all or is_young:
         return ""
     its = "the" if measurement.own_window is None else "its"
-    return f"In the rows of {its} last {duration((window.end - window.start).total_seconds())}, "
+    return f"{its} last {duration((window.end - window.start).total_seconds())}"
 
 
 def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], empty: list[str], within: str) -> Finding:
