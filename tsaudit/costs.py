@@ -105,11 +105,11 @@ def growth_of(case: Case, measurement: Measurement, tags: Sequence[Tag], *, keep
 
 
 def _days_since_new(case: Case, measurement: Measurement, tag: Tag) -> float:
-    """The days since the audit before if the measurement did not have the tag yet; infinite if it had, or it is not
-    known.
+    """The days since the audit before if the measurement did not have the tag yet; infinite if it had, also as a field,
+    or if that is not known.
     """
     before = case.timeline.earlier(measurement)
-    if before is None or not before.tags or before.tag(tag.key) is not None:
+    if before is None or not before.tags or before.tag(tag.key) is not None or tag.key in before.columns:
         return math.inf
     return _days_since_listing(case, measurement) or math.inf
 

@@ -17,6 +17,7 @@ from tests.builders import (
     PASSING,
     RECURRING,
     a_count,
+    a_field,
     a_measurement,
     a_profile,
     a_ratio,
@@ -369,6 +370,15 @@ def test_values_of_a_tag_that_is_new_have_come_since_the_audit_that_did_not_see_
     case = RuleCase(rule, a_profile(now, engine="influxdb1"), Timeline(previous=earlier), LimitPolicy())
     growth = costs.growth_of(case, now, now.tags[:1])
     assert growth == pytest.approx(per_day / 1_001)
+
+
+def test_values_of_a_column_whose_role_was_another_one_are_not_new() -> None:
+    now = _watched(UUIDS[:64], values_over_time("unknown", 1, new_values=None))
+    now = dataclasses.replace(now, tags=(dataclasses.replace(now.tags[0], turnover=PASSING), a_tag("shop")))
+    then = dataclasses.replace(now, tags=now.tags[1:], fields=(a_field("order_id"),))
+    earlier = a_profile(then, day=DAY - timedelta(days=1), collected_at=NOW - timedelta(days=1))
+    case = RuleCase(rule, a_profile(now, engine="influxdb1"), Timeline(previous=earlier), LimitPolicy())
+    assert costs.growth_of(case, now, now.tags[:1]) == pytest.approx(1 / 30)
 
 
 @pytest.mark.parametrize(("limit", "days"), [(5_000, 120), (20_000, 365)])
