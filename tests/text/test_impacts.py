@@ -167,7 +167,7 @@ def test_what_does_not_grow_falls_where_data_expires() -> None:
 
 def test_what_the_server_rejects_is_not_added() -> None:
     impact = Impact(Currency.SERIES, 200_000, 205_000, per_day=10_000, room=795_000)
-    assert impacts.reason(impact, 365).endswith(", 995,000 in 80 days, where the server's limit is")
+    assert impacts.reason(impact, 365).endswith(", 995,000 in 80 days, when the server's limit is reached")
     full = "It grows to 995,000 avoidable series in 80 days. Then the server's limit is reached, and more is rejected."
     assert impacts.consequence(impact, 365) == full
     assert impacts.reason(impact, 30).endswith(", 500,000 in 30 days")

@@ -29,7 +29,7 @@ def reason(impact: Impact, days: float) -> str:
             parts = [f"{_amount(impact, impact.now)}{together}{_in_all(impact)}", *_share(impact)]
             if _grows(impact, days):
                 most, when = _figure(impact, impact.after(days)), _in_days(impact.stops_after(days))
-                full = ", where the server's limit is" if impact.fills_up(days) else ""
+                full = ", when the server's limit is reached" if impact.fills_up(days) else ""
                 parts.append(f"levels off at {most}" if impact.levels_off(days) else f"{most} in {when}{full}")
             return ", ".join(parts)
 
