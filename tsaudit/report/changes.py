@@ -359,10 +359,9 @@ def _has_rows_of_other_days(profile: Profile, measurement: Measurement) -> bool:
     """Whether its rows are not those of the window: it has none there, and others were counted, or they were counted on
     an earlier day, when an index listed the same series. A table is counted again if its contents have changed.
     """
-    rows = measurement.rows
-    if measurement.own_window is not None or rows is None:
-        return measurement.own_window is not None
-    return ENGINES[profile.engine].has_series_index and rows.source.as_of.date() < profile.day
+    rows, has_index = measurement.rows, ENGINES[profile.engine].has_series_index
+    is_taken_over = rows is not None and has_index and rows.source.as_of.date() < profile.day
+    return measurement.own_window is not None or is_taken_over
 
 
 def _compared(old: Figure, new: Figure) -> Mover | None:
