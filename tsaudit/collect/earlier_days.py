@@ -144,7 +144,7 @@ def with_column_ends(profile: Profile, previous: Profile | None) -> Profile:
 
 
 def _with_ends(now: Measurement, then: Measurement) -> Measurement:
-    filled, had = _filled(now), _filled(then)
+    filled, had = now.filled_rows, then.filled_rows
     ends: dict[str, FieldEnd] = {}
     for one in then.fields:
         is_counted = one.end is not None and (one.end.erased or now.time_column is None)
@@ -209,19 +209,10 @@ def _are_still_there(now: Measurement, then: Measurement) -> bool:
     the rows of a queue lose their lock, or go once they are done.
     """
     assert now.rows is not None
-    has, had, most = _filled(now), _filled(then), then.rows.value if then.rows else 0
+    has, had, most = now.filled_rows, then.filled_rows, then.rows.value if then.rows else 0
     # Several columns may be emptied together.
     kept = (has[key] >= NEARLY_ALL * n for key, n in had.items() if has.get(key) and n >= NEARLY_ALL * most)
     return now.rows.value >= NEARLY_ALL * most and all(kept)
-
-
-def _filled(measurement: Measurement) -> dict[str, int]:
-    """Field to the number of rows that have it; without those that were not counted."""
-    rows, exact = measurement.rows, How.EXACT
-    if rows is None or rows.source.how is not exact:
-        return {}
-    known = {f.key: f.null_ratio for f in measurement.fields}
-    return {k: round(rows.value * (1 - n.value)) for k, n in known.items() if n is not None and n.source.how is exact}
 
 
 def _figures(measurement: Measurement) -> Iterator[Count | Ratio]:

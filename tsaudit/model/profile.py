@@ -1437,6 +1437,15 @@ class Measurement:
         return self.rows.value if self.rows else read
 
     @property
+    def filled_rows(self) -> dict[str, int]:
+        """Field to the number of rows that have it; without those that were not counted."""
+        if self.rows is None or self.rows.source.how is not How.EXACT:
+            return {}
+        known = {field.key: field.null_ratio for field in self.fields}
+        exact = {key: ratio for key, ratio in known.items() if ratio is not None and ratio.source.how is How.EXACT}
+        return {key: round(self.rows.value * (1 - ratio.value)) for key, ratio in exact.items()}
+
+    @property
     def is_compressed(self) -> bool:
         """Whether TimescaleDB may compress it, so that a repeated value takes hardly any room."""
         return (self.options or {}).get("timescaledb.compress") == "true"

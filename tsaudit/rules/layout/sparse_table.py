@@ -289,15 +289,9 @@ def _is_gone(case: Case, measurement: Measurement, field: Field, end: FieldEnd) 
         return True
     if then is None or measurement.time_column is None or measurement.kind not in _KINDS:
         return False
-    had, has = _filled(then), _filled(measurement)
+    had, has = then.filled_rows, measurement.filled_rows
     full = {key for key, count in had.items() if count >= NEARLY_ALL * end.rows_before and has.get(key)}
     return end.rows_after >= end.rows_before and all(has[key] >= had[key] for key in full)
-
-
-def _filled(measurement: Measurement) -> dict[str, int]:
-    """Field to the number of rows that have it."""
-    rows, nulls = measurement.rows, {f.key: f.null_ratio for f in measurement.fields}
-    return {key: round(rows.value * (1 - ratio.value)) for key, ratio in nulls.items() if ratio and rows}
 
 
 def _of_erased(case: Case, measurement: Measurement, field: Field, end: FieldEnd, hours: float) -> Finding:
