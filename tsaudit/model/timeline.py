@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,7 @@ from tsaudit.model.figures import Count, How, Ratio, Subject, how_summed
 from tsaudit.model.plan import Requested
 
 if TYPE_CHECKING:
-    from tsaudit.model.profile import DatabaseStorage, Measurement, Profile, Storage
+    from tsaudit.model.profile import Database, DatabaseStorage, Measurement, Profile, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,67 +127,84 @@ def _without(points: tuple[Point, ...], episode: Episode) -> tuple[Point, ...]:
 
 def figures(profile: Profile) -> Iterator[Figure]:
     """All figures of the profile whose growth is tracked."""
+    yield from _of_target(profile)
+    for database in profile.databases:
+        yield from _of_database(profile, database)
+    for measurement in profile.measurements:
+        yield from _of_measurement(profile, measurement)
+        yield from _of_columns(measurement)
 
-    def row(name: str, subject: Subject, figure: Count | Ratio) -> Figure:
-        return Figure(name, subject, float(figure.value), figure.source.how, figure.standard_error)
 
+def _of_target(profile: Profile) -> Iterator[Figure]:
     if profile.series is not None:
         own = {d.name for d in profile.databases if d.series is not None}
         counts = [d.series for d in profile.wholes] + [m.series for m in profile.measurements if m.database not in own]
         how, error = how_summed([count for count in counts if count is not None])
         yield Figure("series", Subject(), float(profile.series), how, error)
-    if (held := stored_bytes(profile)) is not None:
-        yield Figure("stored_bytes", Subject(), float(held), How.EXACT)
+    yield from _exact(Subject(), stored_bytes=stored_bytes(profile))
     for counter in profile.server.counters if profile.server else ():
-        yield Figure(counter.name, Subject(counter.database), float(counter.value), How.EXACT)
+        yield from _exact(Subject(counter.database), **{counter.name: counter.value})
     for query in profile.stored_queries or ():
-        if query.bytes_scanned is not None:
-            yield Figure("bytes_scanned", Subject(query.database, query.name), float(query.bytes_scanned), How.EXACT)
+        yield from _exact(Subject(query.database, query.name), bytes_scanned=query.bytes_scanned)
     if profile.all_named():
-        count = len(profile.measurements) + sum(map(len, profile.beyond_budget.values()))
-        yield Figure("measurements", Subject(), float(count), How.EXACT)
-    for database in profile.databases:
-        subject = Subject(database.name)
-        if database.series is not None:
-            yield row("series", subject, database.series)
-        if database.own_series is not None:
-            yield row("own_series", subject, database.own_series)
-        if database.storage is not None:
-            yield from _stored(subject, database.storage)
-        if database.series_with_fields is not None:
-            yield row("series_with_fields", subject, database.series_with_fields)
-        if profile.all_named(database.name):
-            yield Figure("measurements", subject, float(len(profile.names(database.name))), How.EXACT)
-    for measurement in profile.measurements:
-        subject = Subject(measurement.database, measurement.name)
-        if measurement.series is not None and not measurement.series.is_lower_bound:
-            yield row("series", subject, measurement.series)
-        if measurement.rows is not None:
-            yield row("rows", subject, measurement.rows)
-        if measurement.storage is not None:
-            yield from _stored(subject, measurement.storage)
-        if measurement.measure_names is not None:
-            yield row("measure_names", subject, measurement.measure_names.count)
-            if measurement.measure_names.series_keys is not None:
-                yield row("series_keys", subject, measurement.measure_names.series_keys)
-        if measurement.partitioning is not None:
-            yield Figure("partitions", subject, float(measurement.partitioning.count), How.EXACT)
-            if end := measurement.partitioning.last_end:
-                yield Figure("partitions_end", subject, end.timestamp(), How.EXACT)
-        if oldest := profile.oldest_time(measurement):
-            yield Figure("oldest_time", subject, oldest.timestamp(), How.EXACT)
-        yield Figure("tags", subject, float(len(measurement.tags)), How.EXACT)
-        yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
-        for key, last in measurement.status.ids.items() if measurement.status else ():
-            yield Figure("last_id", Subject(measurement.database, measurement.name, key), last, How.EXACT)
-        for tag in measurement.tags:
-            column = Subject(measurement.database, measurement.name, tag.key)
-            if tag.values is not None and not tag.values.is_lower_bound:
-                yield row("tag_values", column, tag.values)
-        for item in measurement.fields:
-            column = Subject(measurement.database, measurement.name, item.key)
-            if item.null_ratio is not None:
-                yield row("null_ratio", column, item.null_ratio)
+        unread = sum(map(len, profile.beyond_budget.values()))
+        yield from _exact(Subject(), measurements=len(profile.measurements) + unread)
+
+
+def _of_database(profile: Profile, database: Database) -> Iterator[Figure]:
+    subject = Subject(database.name)
+    yield from _measured(subject, series=database.series, own_series=database.own_series)
+    yield from _stored(subject, database.storage)
+    yield from _measured(subject, series_with_fields=database.series_with_fields)
+    if profile.all_named(database.name):
+        yield from _exact(subject, measurements=len(profile.names(database.name)))
+
+
+def _of_measurement(profile: Profile, measurement: Measurement) -> Iterator[Figure]:
+    subject = Subject(measurement.database, measurement.name)
+    series, names = measurement.series, measurement.measure_names
+    yield from _measured(subject, series=_not_lower_bound(series), rows=measurement.rows)
+    yield from _stored(subject, measurement.storage)
+    if names is not None:
+        yield from _measured(subject, measure_names=names.count, series_keys=names.series_keys)
+    if (parts := measurement.partitioning) is not None:
+        yield from _exact(subject, partitions=parts.count, partitions_end=_seconds(parts.last_end))
+    yield from _exact(subject, oldest_time=_seconds(profile.oldest_time(measurement)))
+    yield from _exact(subject, tags=len(measurement.tags), fields=len(measurement.fields))
+
+
+def _of_columns(measurement: Measurement) -> Iterator[Figure]:
+    def column(key: str) -> Subject:
+        return Subject(measurement.database, measurement.name, key)
+
+    for key, last in measurement.status.ids.items() if measurement.status else ():
+        yield from _exact(column(key), last_id=last)
+    for tag in measurement.tags:
+        yield from _measured(column(tag.key), tag_values=_not_lower_bound(tag.values))
+    for item in measurement.fields:
+        yield from _measured(column(item.key), null_ratio=item.null_ratio)
+
+
+def _not_lower_bound(count: Count | None) -> Count | None:
+    return None if count is None or count.is_lower_bound else count
+
+
+def _seconds(time: datetime | None) -> float | None:
+    return None if time is None else time.timestamp()
+
+
+def _measured(subject: Subject, **found: Count | Ratio | None) -> Iterator[Figure]:
+    """The figures by their names, without those that are None."""
+    for name, one in found.items():
+        if one is not None:
+            yield Figure(name, subject, float(one.value), one.source.how, one.standard_error)
+
+
+def _exact(subject: Subject, **found: float | None) -> Iterator[Figure]:
+    """The figures by their names, without those that are None."""
+    for name, value in found.items():
+        if value is not None:
+            yield Figure(name, subject, float(value), How.EXACT)
 
 
 def stored_bytes(profile: Profile) -> int | None:
@@ -223,11 +240,10 @@ def held_bytes(storage: Storage | DatabaseStorage | None) -> int | None:
     return storage.data_bytes + (storage.index_bytes or 0)
 
 
-def _stored(subject: Subject, storage: Storage | DatabaseStorage) -> Iterator[Figure]:
+def _stored(subject: Subject, storage: Storage | DatabaseStorage | None) -> Iterator[Figure]:
     """Bytes of a measurement, or of a database, and the used bytes of its disk."""
     for name in ("data_bytes", "index_bytes", "disk_used_bytes"):
-        if (held := getattr(storage, name, None)) is not None:
-            yield Figure(name, subject, float(held), How.EXACT)
+        yield from _exact(subject, **{name: getattr(storage, name, None)})
 
 
 OF_ROWS: Final = frozenset({"rows", "null_ratio", "series", "tag_values", "measure_names", "series_keys"})
