@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.engines.influx.series_keys import parse
-from tsaudit.model.profile import How, Source
+from tsaudit.model.figures import How, Source
 
 KEYS = 300_000
 RUNS = 5

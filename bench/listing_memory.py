@@ -52,7 +52,7 @@ def text(name: str, codes: np.ndarray) -> pa.Array:
 def measured(rows: int, ceiling: int | None) -> dict[str, float]:
     """Peak memory in MB, with and without telling what the listing says, and the series counted."""
     from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-    from tsaudit.model.profile import How, Source
+    from tsaudit.model.figures import How, Source
 
     before = peak_mb()
     began = time.perf_counter()

@@ -11,26 +11,11 @@ from pathlib import Path
 
 from tsaudit import report
 from tsaudit.config import settings as config
+from tsaudit.model.columns import Contribution, Field, Tag, TagSets
 from tsaudit.model.facts import FACTS
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Cost, Count, Gap, How, Ratio, Reason, Source, Subject, Window
 from tsaudit.model.finding import AuditResult, Evidence, Finding, Forecast, Limit, Outcome, RuleResult, Severity
-from tsaudit.model.profile import (
-    Contribution,
-    Cost,
-    Count,
-    Database,
-    Field,
-    Gap,
-    How,
-    Measurement,
-    Profile,
-    Ratio,
-    Reason,
-    Source,
-    Tag,
-    TagSets,
-    Window,
-)
+from tsaudit.model.profile import Database, Measurement, Profile
 from tsaudit.model.timeline import Point, Timeline
 
 TABLES, FINDINGS, RULES, DAYS = 500, 10_000, 25, 90

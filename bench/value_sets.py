@@ -27,9 +27,8 @@ from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.removal import compact, is_due
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Subject, utc_now
 from tsaudit.model.finding import AuditResult
-from tsaudit.model.profile import utc_now
 from tsaudit.model.version import VERSION
 
 SIZES = (1_000, 100_000, 1_000_000)

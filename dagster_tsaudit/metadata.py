@@ -11,8 +11,9 @@ import dagster as dg
 from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import Metadata, findings_list, numbers, series_limit
 from tsaudit import summary
+from tsaudit.model.figures import Cost
 from tsaudit.model.finding import AuditResult, Severity, Verdict, first_limit
-from tsaudit.model.profile import Cost, Profile
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point
 from tsaudit.text import many, size, sparkline
 from tsaudit.text.findings import headline as headline_of

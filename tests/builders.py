@@ -8,25 +8,12 @@ from typing import Any, Final
 
 from tsaudit.engines.advice import Place
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.columns import Field, Tag, Turnover, ValuesKind, ValuesOverTime
 from tsaudit.model.facts import FACTS
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Count, How, Ratio, Source, Subject, Window
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.plan import Effect
-from tsaudit.model.profile import (
-    Count,
-    Database,
-    Field,
-    How,
-    Measurement,
-    Profile,
-    Ratio,
-    Source,
-    Tag,
-    Turnover,
-    ValuesKind,
-    ValuesOverTime,
-    Window,
-)
+from tsaudit.model.profile import Database, Measurement, Profile
 
 DAY = date(2026, 3, 31)
 NOW = datetime(2026, 3, 31, 6, tzinfo=UTC)

@@ -32,7 +32,8 @@ from tests.engines.influxdb3.server import RealInfluxDB3, influxdb3_server
 from tests.engines.mongodb.double import MongoDB
 from tests.engines.timestream.double import AUDITOR, Timestream
 from tests.examples import IS_FIRST_TIER
-from tsaudit.model.profile import Profile, Reason
+from tsaudit.model.figures import Reason
+from tsaudit.model.profile import Profile
 
 ADMIN: Final = ("admin", "admin-secret")
 

@@ -9,8 +9,10 @@ import pytest
 
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile
 from tsaudit import costs
-from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Index, Measurement, Profile, Storage, TableKind, TableStatus, Window
+from tsaudit.model.figures import Subject, TableKind, Window
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.server import TableStatus
+from tsaudit.model.storage import Index, Storage
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.policy import LimitPolicy
 from tsaudit.rule import Case

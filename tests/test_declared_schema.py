@@ -11,8 +11,9 @@ from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.config import columns_file
 from tsaudit.config.columns_file import FileColumn
 from tsaudit.declared_schema import compare, exportable
+from tsaudit.model.figures import Gap, Reason, Selection
 from tsaudit.model.finding import Outcome, Severity, Verdict
-from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Selection
+from tsaudit.model.profile import Measurement, Profile
 
 CPU = (FileColumn("time", "timestamp"), FileColumn("host", "tag"), FileColumn("usage", "field", "float"))
 DECLARED = {("main", "cpu"): CPU}

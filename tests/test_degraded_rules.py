@@ -13,9 +13,8 @@ from tsaudit.collect import of_its_day
 from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import DEGRADED_CODE, AuditResult, Outcome, RuleResult, Severity, Verdict
-from tsaudit.model.profile import Gap, Reason
 from tsaudit.not_audited import Missed, degraded_rules, outcomes_of, result_of, whole
 from tsaudit.summary import of_finding
 

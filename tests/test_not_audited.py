@@ -14,9 +14,9 @@ from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a
 from tsaudit.alerts import message
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.facts import FACTS, STRUCTURE, Scope
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, Verdict
-from tsaudit.model.profile import Database, Gap, Measurement, Profile, Reason
+from tsaudit.model.profile import Database, Measurement, Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.not_audited import after_failure, most_lost, outcomes_of, whole
 from tsaudit.rule import Case, Rule

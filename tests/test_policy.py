@@ -13,7 +13,7 @@ from tsaudit.config.settings import MeasurementOverride, Settings, Target
 from tsaudit.costs import is_enforced
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Limit, Severity
-from tsaudit.model.profile import ServerStatus
+from tsaudit.model.server import ServerStatus
 from tsaudit.model.timeline import Timeline
 from tsaudit.policy import LimitPolicy, limit_plans, limit_policy
 from tsaudit.rule import Case

@@ -34,9 +34,8 @@ from tsaudit.history.lifecycle import ChangeKind, Decision, DecisionKind, Incide
 from tsaudit.history.store import Store
 from tsaudit.library import AuditSession
 from tsaudit.model.facts import Given
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Reason, Subject
 from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Severity, Verdict
-from tsaudit.model.profile import Reason
 from tsaudit.net.watchdog import Deadline
 from tsaudit.not_audited import NO_ROWS_THEN
 

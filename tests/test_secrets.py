@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tsaudit import secrets
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.history.database import HistoryError
-from tsaudit.model.profile import Gap, Reason
+from tsaudit.model.figures import Gap, Reason
 from tsaudit.report.storage import ReportError
 from tsaudit.secrets import mask
 from tsaudit.text import printable

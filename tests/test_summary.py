@@ -10,7 +10,7 @@ import pytest
 from tests.builders import DAY, a_count, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tsaudit import summary
 from tsaudit.model.change import MakeField
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject, TableKind
 from tsaudit.model.finding import (
     UNREACHABLE_CODE,
     Currency,
@@ -23,7 +23,6 @@ from tsaudit.model.finding import (
     fingerprint,
 )
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
-from tsaudit.model.profile import Gap, Reason, TableKind
 from tsaudit.summary import SummaryFigure
 from tsaudit.text import impacts
 

@@ -21,8 +21,8 @@ from tsaudit.history import store as history_store
 from tsaudit.history.lifecycle import ChangeKind
 from tsaudit.history.store import Store
 from tsaudit.library import AuditSession
+from tsaudit.model.figures import Reason
 from tsaudit.model.finding import UNREACHABLE_CODE, Verdict
-from tsaudit.model.profile import Reason
 
 
 def _target(tmp_path: Path) -> Target:

@@ -18,9 +18,12 @@ from tsaudit.analysis.columns.columns import CHANGED, EVENT, OTHER, WRITTEN, are
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.guidelines import matters
-from tsaudit.model.figures import Subject, with_zone
+from tsaudit.model.columns import Tag
+from tsaudit.model.figures import FOREVER, Subject, TableKind, Window, with_zone
 from tsaudit.model.finding import SERVER, Currency, Impact
-from tsaudit.model.profile import FOREVER, Copies, Index, Measurement, TableKind, Tag, Window
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import Copies
+from tsaudit.model.storage import Index
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, span
 

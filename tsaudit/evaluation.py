@@ -14,10 +14,12 @@ from tsaudit import not_audited, plugins
 from tsaudit.config.settings import Harm
 from tsaudit.engines.registry import ENGINES
 from tsaudit.harm import decided
+from tsaudit.model.columns import Tag
 from tsaudit.model.facts import sources_of
+from tsaudit.model.figures import Gap, TableKind, utc_now
 from tsaudit.model.finding import AuditResult, Basis, Finding, Outcome, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.profile import Gap, Profile, TableKind, Tag, utc_now
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within

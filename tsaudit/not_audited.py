@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, STRUCTURE, Scope
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import (
     DEGRADED_CODE,
     PLUGIN_CODE,
@@ -31,7 +31,7 @@ from tsaudit.model.finding import (
     RuleResult,
     Severity,
 )
-from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.plugins import Problem
 from tsaudit.text import ended, instant, many, number

@@ -19,9 +19,9 @@ from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
 from tsaudit.model.facts import offered
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Subject, TableKind
 from tsaudit.model.finding import SERVER, Currency, Evidence, Finding, Limit
-from tsaudit.model.profile import Database, Measurement, Profile, TableKind
+from tsaudit.model.profile import Database, Measurement, Profile
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.policy import LimitPolicy
 from tsaudit.text.findings import SET_IN_FILE

@@ -27,8 +27,9 @@ from tsaudit.history.lifecycle import ChangeKind, Incident, IncidentChange
 from tsaudit.history.removal import compact, is_due
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
+from tsaudit.model.figures import utc_now
 from tsaudit.model.finding import AuditResult, Outcome, Verdict
-from tsaudit.model.profile import Profile, utc_now
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline

@@ -28,7 +28,9 @@ from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
-from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Source, TagSets, Window, utc_now
+from tsaudit.model.columns import TagSets
+from tsaudit.model.figures import Cost, How, Role, Source, Window, utc_now
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.net.watchdog import Deadline
 from tsaudit.text import instant, nearest, number
 

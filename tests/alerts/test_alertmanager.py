@@ -20,9 +20,8 @@ from tsaudit.alerts.notifier import SetupError
 from tsaudit.cli import main
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.store import Store
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Subject, utc_now
 from tsaudit.model.finding import Severity
-from tsaudit.model.profile import utc_now
 
 NOON: Final = datetime(DAY.year, DAY.month, DAY.day, 12, tzinfo=UTC)
 NAMES: Final = ("a\x00b\n\x1b[31m", "\u202e]]<b>", '"}{', "é\ud800", "x" * 300 + "1", "x" * 300 + "2", "\\n")

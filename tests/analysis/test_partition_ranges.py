@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from tsaudit.analysis.partition_ranges import added_a_day, next_ranges, range_of
-from tsaudit.model.profile import Partition
+from tsaudit.model.storage import Partition
 
 MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
 

@@ -10,20 +10,10 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, a_field, a_measurement, a_profile, a_tag
 from tsaudit.analysis.schema_diff import Difference, DifferenceKind, LiveColumn, differences, shows
-from tsaudit.model.figures import Subject
-from tsaudit.model.profile import (
-    Documents,
-    Gap,
-    How,
-    Index,
-    KeyedFields,
-    Measurement,
-    Profile,
-    Reason,
-    Role,
-    Source,
-    TableKind,
-)
+from tsaudit.model.figures import Gap, How, Reason, Role, Source, Subject, TableKind
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.rows import Documents, KeyedFields
+from tsaudit.model.storage import Index
 from tsaudit.text.table_roles import CONFIGURED, IN_KEY, OUTSIDE_KEY
 
 

@@ -16,8 +16,9 @@ from tsaudit.alerts import SendReport
 from tsaudit.cli import block, results
 from tsaudit.cli.audit import FAIL_ON
 from tsaudit.cli.errors import Exit
+from tsaudit.model.figures import Cost
 from tsaudit.model.jsonfile import from_json
-from tsaudit.model.profile import Cost, Profile
+from tsaudit.model.profile import Profile
 from tsaudit.report import index
 from tsaudit.run import AuditRun
 

@@ -31,7 +31,7 @@ from tsaudit.history import deliveries
 from tsaudit.history.lifecycle import ChangeKind, IncidentChange
 from tsaudit.history.store import Store
 from tsaudit.model.change import MakeField
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject, TableKind
 from tsaudit.model.finding import (
     AuditResult,
     Currency,
@@ -44,7 +44,7 @@ from tsaudit.model.finding import (
     fingerprint,
 )
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
-from tsaudit.model.profile import Gap, Measurement, Reason, TableKind
+from tsaudit.model.profile import Measurement
 from tsaudit.run import AuditRun
 from tsaudit.text import printable
 

@@ -26,9 +26,9 @@ from tsaudit.cli.errors import Exit
 from tsaudit.collect.probing import Probed
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject, TableKind, utc_now
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Gap, Profile, Reason, TableKind, utc_now
+from tsaudit.model.profile import Profile
 from tsaudit.report.storage import LocalStorage
 
 

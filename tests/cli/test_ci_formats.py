@@ -14,10 +14,9 @@ from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tsaudit.cli import ci_formats, results
 from tsaudit.cli.errors import Exit
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity, fingerprint
 from tsaudit.model.jsonfile import to_json
-from tsaudit.model.profile import Gap, Reason
 from tsaudit.run import AuditRun
 
 HOSTILE: Final = 'a\x00\x1b[31m\ud800\ufffe\u202e]]>&<b c="d">\n[x](https://evil.example)é'

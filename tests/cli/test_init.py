@@ -27,7 +27,7 @@ from tsaudit.config.settings import Columns, Settings, Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sqlite import Sqlite
-from tsaudit.model.profile import TableKind
+from tsaudit.model.figures import TableKind
 
 TRIED = module._tried
 

@@ -24,9 +24,9 @@ from tsaudit.config.settings import Incidents
 from tsaudit.history import clock
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Cost, Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Forecast, Limit, Outcome, RuleResult, Severity
-from tsaudit.model.profile import Cost, Profile
+from tsaudit.model.profile import Profile
 from tsaudit.report import metrics
 from tsaudit.report.storage import LocalStorage
 

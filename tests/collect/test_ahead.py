@@ -19,8 +19,9 @@ from tests.rules.cases import run_rule
 from tests.servers import Postgresql
 from tsaudit.collect.ahead import lead_of
 from tsaudit.config.settings import Target
+from tsaudit.model.figures import utc_now
 from tsaudit.model.finding import Severity
-from tsaudit.model.profile import Profile, utc_now
+from tsaudit.model.profile import Profile
 from tsaudit.rules.fields.mistyped_field import mistyped_field
 
 Rows = list[tuple[datetime, str]]

@@ -19,7 +19,9 @@ from tsaudit.analysis.alike import Alike
 from tsaudit.collect import row_figures, rows, series
 from tsaudit.collect.draft import Draft, ReadRows, content_of
 from tsaudit.config.settings import Target
-from tsaudit.model.profile import Measurement, Tag, Window
+from tsaudit.model.columns import Tag
+from tsaudit.model.figures import Window
+from tsaudit.model.profile import Measurement
 
 
 def _batch(*values: str | None, name: str = "pump") -> pa.RecordBatch:

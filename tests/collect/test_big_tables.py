@@ -20,8 +20,9 @@ from tsaudit.engines.connection import Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
+from tsaudit.model.figures import How, Reason, utc_now
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import How, Measurement, Profile, Reason, utc_now
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.what_if import TagReduction, answer
 
 ROWS = 1_200_000

@@ -12,7 +12,8 @@ import pytest
 from tests.builders import NOW, a_measurement
 from tsaudit.collect.catalog_facts import describe_storage
 from tsaudit.collect.draft import Draft
-from tsaudit.model.profile import MAX_PARTITIONS, Index, Measurement, Partition, Storage
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import MAX_PARTITIONS, Index, Partition, Storage
 
 
 def member(index: str, position: int, column: str | None, **changes: Any) -> dict[str, Any]:

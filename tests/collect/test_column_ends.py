@@ -17,8 +17,9 @@ from tests.servers import Postgresql
 from tsaudit.collect import column_ends, reading
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import FactError, Rows
+from tsaudit.model.figures import Reason
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Profile, Reason
+from tsaudit.model.profile import Profile
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
 
 ENGINES = ["duckdb", "influxdb1"]

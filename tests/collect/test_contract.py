@@ -26,10 +26,12 @@ from tsaudit.engines.connection import FactError
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
+from tsaudit.model.columns import Contribution, Dependency
 from tsaudit.model.facts import FACTS
+from tsaudit.model.figures import How, Reason
 from tsaudit.model.finding import UNREACHABLE_CODE, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.profile import Contribution, Dependency, How, Measurement, Profile, Reason
+from tsaudit.model.profile import Measurement, Profile
 
 NAMES = (
     'it\'s a "na,me"=x; DROP TABLE x --ü☃',

@@ -12,20 +12,10 @@ from tests.builders import NOW, a_count, a_measurement, a_profile, a_source, a_t
 from tsaudit.collect.cross_checks import PAIRS, cross_checked, disagreements, inexact
 from tsaudit.collect.query_runner import in_order
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import Count, Gap, How, Reason, Selection, Source
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import (
-    Count,
-    Database,
-    Documents,
-    Gap,
-    How,
-    Measurement,
-    Profile,
-    Reason,
-    RowPatterns,
-    Selection,
-    Source,
-)
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.rows import Documents, RowPatterns
 from tsaudit.rules import all_rules
 
 WINDOW = "rows from 2026-03-01 06:00 to 2026-03-31 06:00 UTC"

@@ -22,7 +22,8 @@ from tsaudit.engines.connection import Access, Connection, ConnectorError, FactE
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import Given
-from tsaudit.model.profile import Profile, Reason
+from tsaudit.model.figures import Reason
+from tsaudit.model.profile import Profile
 from tsaudit.net.watchdog import Deadline
 
 pytestmark = pytest.mark.wall_clock

@@ -22,8 +22,10 @@ from tsaudit.collect.draft import Column, Draft
 from tsaudit.collect.earlier_days import take_over
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.columns import Arrivals, SeriesSince
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import Arrivals, Count, Gap, How, Profile, Reason, SeriesSince, Window
+from tsaudit.model.figures import Count, Gap, How, Reason, Window
+from tsaudit.model.profile import Profile
 
 DEAR = {"series_listing", "row_sample", "null_counts", "row_count"}
 

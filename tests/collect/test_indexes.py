@@ -13,7 +13,8 @@ from tests.collecting import collected
 from tests.databases import Dataset, Table, write
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
-from tsaudit.model.profile import Index, Measurement, Profile
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.storage import Index
 
 HOSTILE = "od\"d, 'x' (y)\\"
 QUOTED = '"' + HOSTILE.replace('"', '""') + '"'

@@ -23,7 +23,8 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.facts import FACTS, Scope
-from tsaudit.model.profile import Profile, Reason
+from tsaudit.model.figures import Reason
+from tsaudit.model.profile import Profile
 
 HOSTS = [Row(at, {"host": f"h{i % 3}"}, {"v": float(i)}) for i, at in enumerate(times(30))]
 DATA = Dataset([Table("http", ("host",), {"v": "float"}, HOSTS, key=("time", "host"))])

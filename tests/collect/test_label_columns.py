@@ -19,8 +19,9 @@ from tests.collecting import collected
 from tests.servers import Postgresql, missing
 from tsaudit.config.settings import Columns, Target
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import How, Reason
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import How, Measurement, Profile, Reason
+from tsaudit.model.profile import Measurement, Profile
 
 _numbers = itertools.count()
 ROWS = 600

@@ -15,8 +15,8 @@ from tests.engines.traits import SHARE_SQL
 from tests.rules.cases import run_rule
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
+from tsaudit.model.figures import Reason
 from tsaudit.model.finding import Severity
-from tsaudit.model.profile import Reason
 from tsaudit.rules.fields.mistyped_field import mistyped_field
 
 Made = Callable[..., Target]

@@ -13,8 +13,8 @@ from tests.builders import NOW
 from tests.collecting import collected, file_with
 from tests.rules.cases import run_rule
 from tsaudit.config.settings import Target
+from tsaudit.model.figures import Reason
 from tsaudit.model.finding import Severity
-from tsaudit.model.profile import Reason
 from tsaudit.rules.fields.mistyped_field import mistyped_field
 
 _ROWS = 2_000

@@ -23,8 +23,9 @@ from tsaudit.engines.queries import query_files, query_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS, sources_of
+from tsaudit.model.figures import Count, Gap, How, Reason, Source, TableKind, utc_now
 from tsaudit.model.finding import Outcome, Verdict
-from tsaudit.model.profile import Count, Gap, How, Measurement, Profile, Reason, Source, TableKind, utc_now
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.rules import all_rules
 
 Made = Callable[..., Target]

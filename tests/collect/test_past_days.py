@@ -18,8 +18,9 @@ from tsaudit.collect import of_its_day
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.history.store import Store
 from tsaudit.library import measure
+from tsaudit.model.figures import Reason
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Measurement, Profile, Reason
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.policy import LimitPolicy
 from tsaudit.rules import rule_named
 

@@ -14,7 +14,7 @@ from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import Connection, FactError, Rows, RowsOfSeveral
 from tsaudit.model.facts import Given, OfMeasurement, OfNullCounts
-from tsaudit.model.profile import Reason, Window
+from tsaudit.model.figures import Reason, Window
 
 FACT = "null_counts"
 ROWS = 1_000

@@ -20,8 +20,9 @@ from tsaudit.engines.influx import influxql
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import OfDocuments, OfRowSample, OfSeriesListing, TablePart
+from tsaudit.model.figures import How, Reason
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import How, Measurement, Profile, Reason
+from tsaudit.model.profile import Measurement, Profile
 
 ABOUT: Mapping[str, Any] = {
     "database": "db",

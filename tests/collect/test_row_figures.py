@@ -24,7 +24,8 @@ from tsaudit.collect.row_figures import (
     series_of_rows,
     turnover,
 )
-from tsaudit.model.profile import SAMPLE_SIZE, TEXT_KEPT, Field, NumbersBy
+from tsaudit.model.columns import Field, NumbersBy
+from tsaudit.model.figures import SAMPLE_SIZE, TEXT_KEPT
 
 SOURCE = a_source()
 

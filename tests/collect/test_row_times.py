@@ -12,7 +12,7 @@ import pytest
 from tests.builders import a_source
 from tsaudit.collect.draft import ReadColumn
 from tsaudit.collect.row_figures import repeats, reports, rise_per_day, same_tag, stopped_totals, time_lag, turnover
-from tsaudit.model.profile import StoppedTotals, TimeLag
+from tsaudit.model.columns import StoppedTotals, TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -24,8 +24,10 @@ from tsaudit.collect.draft import Draft, PartialScan, ReadRows, epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx.measuring import InfluxMeasuring
+from tsaudit.model.columns import Field
 from tsaudit.model.facts import FACTS, Given, OfRowSample
-from tsaudit.model.profile import Count, Field, How, Reason, TableStatus, Window
+from tsaudit.model.figures import Count, How, Reason, Window
+from tsaudit.model.server import TableStatus
 
 BERLIN = timezone(timedelta(hours=2))
 ZONES = st.sampled_from([None, UTC, BERLIN, timezone(timedelta(hours=-5, minutes=-30))])

@@ -13,7 +13,7 @@ from tests.collecting import collected_with
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Rows
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 _READS = {"row_sample": 700, "series_listing": 500, "null_counts": 200}
 

@@ -20,7 +20,9 @@ from tsaudit.collect.batch import _alike, _small
 from tsaudit.collect.draft import Draft
 from tsaudit.engines.influx import measuring as influx
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import Field, Index, Profile
+from tsaudit.model.columns import Field
+from tsaudit.model.profile import Profile
+from tsaudit.model.storage import Index
 
 
 @pytest.fixture(params=sorted(name for name, engine in ENGINES.items() if engine.batched_facts))

@@ -7,7 +7,8 @@ from typing import Any
 from tests.builders import a_measurement, a_profile
 from tsaudit.config.pitfalls import unused_routes
 from tsaudit.config.settings import Owner, Route, Settings, Target
-from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.figures import Gap, Reason
+from tsaudit.model.profile import Profile
 
 SHOP = Target(name="shop", engine="duckdb", url="duckdb:///shop")
 PLANT = Target(name="plant", engine="duckdb", url="duckdb:///plant")

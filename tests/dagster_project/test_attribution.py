@@ -14,8 +14,8 @@ from dagster_project.world import World
 from tsaudit.analysis.shapes.shapes import redact
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.history.store import Store
+from tsaudit.model.columns import ValuesOverTime
 from tsaudit.model.figures import Subject
-from tsaudit.model.profile import ValuesOverTime
 from tsaudit.run import AuditRun, audit_target
 
 pytestmark = pytest.mark.full

@@ -26,10 +26,10 @@ from tests.builders import (
 from tests.dagster_tsaudit.runs import a_failed_audit, an_audit
 from tsaudit import summary
 from tsaudit.model.change import LeaveOut
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Cost, Gap, Reason, Subject
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
-from tsaudit.model.profile import Cost, Gap, Profile, Reason
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point
 from tsaudit.not_audited import Missed, result_of
 from tsaudit.report import ReportLocation

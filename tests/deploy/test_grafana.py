@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from tests.builders import a_finding, a_profile, a_result, a_rule_result
+from tsaudit.model.figures import Cost
 from tsaudit.model.finding import Forecast, Limit
-from tsaudit.model.profile import Cost
 from tsaudit.report import metrics
 
 ROOT: Final = Path(__file__).parents[2]

@@ -29,7 +29,7 @@ from tsaudit.collect import collect
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import Connection, ConnectorError, FactError
 from tsaudit.engines.opening import open_connection, with_connection
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 pytestmark = pytest.mark.wall_clock
 

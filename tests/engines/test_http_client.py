@@ -18,9 +18,10 @@ from tsaudit.engines import http_client
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import connector, wire
 from tsaudit.engines.influxdb2.client import read_gauges
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Reason, Subject
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Profile, Reason, ServerCounter, ServerStatus
+from tsaudit.model.profile import Profile
+from tsaudit.model.server import ServerCounter, ServerStatus
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import Rule
 from tsaudit.rules.server.dropped_points import dropped_points

@@ -29,7 +29,7 @@ from tsaudit.engines.connection import Access, Connection, ConnectorError, FactE
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 pytestmark = pytest.mark.wall_clock
 

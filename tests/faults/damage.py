@@ -11,7 +11,7 @@ import pyarrow as pa
 from tsaudit.collect import plausibility
 from tsaudit.engines.connection import Connection, FactError, Rows, RowsOfSeveral
 from tsaudit.model.facts import FACTS, STRUCTURE, Given, OfMeasurement, Scope
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 Damage = Callable[[str, pa.RecordBatch], pa.RecordBatch]
 """(fact, batch) to what arrives; the same batch if there is nothing to damage in it. May raise FactError."""

@@ -29,7 +29,8 @@ from tests.faults.engine import Engine, Scene, Stage, stage_of
 from tests.faults.expectations import Fault, Outcome
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
-from tsaudit.model.profile import How, Profile, Reason
+from tsaudit.model.figures import How, Reason
+from tsaudit.model.profile import Profile
 
 DEADLINES_S: Final = {True: (4.0, 1.5), False: (120.0, 60.0)}
 """Whether the peer keeps the audit waiting to the budget's deadline and the limit of a statement. Where it does not, a

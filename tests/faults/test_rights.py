@@ -23,8 +23,9 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.facts import sources_of
+from tsaudit.model.figures import Gap, Reason
 from tsaudit.model.finding import Verdict
-from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.profile import Profile
 
 
 def _refused(gaps: Iterable[Gap]) -> Iterator[Gap]:

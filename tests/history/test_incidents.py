@@ -16,7 +16,7 @@ from tsaudit.history import decisions, incidents
 from tsaudit.history.lifecycle import ChangeKind, DecisionKind, Incident, IncidentChange, IncidentState
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject, utc_now
 from tsaudit.model.finding import (
     UNREACHABLE_CODE,
     Currency,
@@ -27,7 +27,6 @@ from tsaudit.model.finding import (
     Severity,
     fingerprint,
 )
-from tsaudit.model.profile import Gap, Reason, utc_now
 from tsaudit.model.timeline import Episode
 
 HOST: Final = Subject("main", "cpu", "host")

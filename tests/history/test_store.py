@@ -28,10 +28,10 @@ from tests.builders import (
 from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import figure, snapshot
 from tsaudit.history.store import Packer, Store, stored_subject, subject_from
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Outcome
 from tsaudit.model.jsonfile import to_json
-from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point, figures
 
 ROOT = Path(__file__).parents[2]

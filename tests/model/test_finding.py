@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_finding, a_profile, a_result, a_rule_result
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import (
     RULELESS_CODES,
     Currency,
@@ -26,7 +26,6 @@ from tsaudit.model.finding import (
     ordered,
     worst_first,
 )
-from tsaudit.model.profile import Gap, Reason
 
 LIMIT = Limit("x.y", 10.0, "series", "house", "default")
 GAP = Gap("row_count", Reason.DENIED, "no right to read", "main")

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import a_measurement, a_profile
-from tsaudit.model.figures import TableKind
+from tsaudit.model.figures import Gap, Reason, TableKind
 from tsaudit.model.jsonfile import in_parts, to_json
-from tsaudit.model.profile import Database, Gap, Profile, Reason
+from tsaudit.model.profile import Database, Profile
 from tsaudit.model.timeline import figures
 
 

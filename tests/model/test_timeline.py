@@ -9,8 +9,9 @@ import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source
 from tsaudit.collect import of_its_day
-from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Count, Database, How, StoredQuery
+from tsaudit.model.figures import Count, How, Subject
+from tsaudit.model.profile import Database
+from tsaudit.model.server import StoredQuery
 from tsaudit.model.timeline import Episode, Figure, Point, Timeline, figures, figures_of_its_day
 
 REQUESTS = Subject("main", "requests")

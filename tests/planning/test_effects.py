@@ -9,10 +9,12 @@ import pytest
 
 from tests.builders import a_count, a_field, a_finding, a_measurement, a_source, a_tag
 from tsaudit.model.change import MakeField
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Contribution, TagSets
+from tsaudit.model.figures import How, Subject
 from tsaudit.model.finding import Finding, Limit
 from tsaudit.model.plan import Effect, Loss, Step, StepKind
-from tsaudit.model.profile import Contribution, How, Measurement, RowsApart, SetApart, TagSets
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import RowsApart, SetApart
 from tsaudit.planning import describe
 from tsaudit.planning.plans import effect_of, tags_ended, together, with_next
 from tsaudit.rules.series_estimate import identity_kept

@@ -32,10 +32,12 @@ from tsaudit.model.change import (
     Rename,
     SetOption,
 )
+from tsaudit.model.columns import Contribution, TagSets
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.plan import Plan, StepKind
-from tsaudit.model.profile import Contribution, Index, Measurement, Profile, TagSets
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.storage import Index
 from tsaudit.planning import describe
 from tsaudit.planning.plans import plans_of, with_advice
 

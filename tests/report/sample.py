@@ -27,7 +27,8 @@ from tsaudit.evaluation import with_series
 from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.change import MakeField
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Contribution, Dependency, TagSets
+from tsaudit.model.figures import FOREVER, Cost, Gap, How, Reason, Subject
 from tsaudit.model.finding import (
     AuditResult,
     Evidence,
@@ -40,20 +41,8 @@ from tsaudit.model.finding import (
     fingerprint,
 )
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
-from tsaudit.model.profile import (
-    FOREVER,
-    Contribution,
-    Cost,
-    Database,
-    Dependency,
-    Gap,
-    How,
-    Measurement,
-    Profile,
-    Reason,
-    Retention,
-    TagSets,
-)
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import ReportLocation, html, write, write_index
 

@@ -26,21 +26,10 @@ from tests.builders import (
     a_tag,
 )
 from tsaudit.history.lifecycle import IncidentState
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Count, Gap, How, Reason, Selection, Subject, Window
 from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity, Verdict
-from tsaudit.model.profile import (
-    FOREVER,
-    Count,
-    Database,
-    Gap,
-    How,
-    Measurement,
-    Profile,
-    Reason,
-    Retention,
-    Selection,
-    Window,
-)
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Timeline
 from tsaudit.report import html
 from tsaudit.report.changes import MOST, Moved, SchemaChange, compare, movement, schema_changes

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from tests.builders import a_finding, a_profile, a_result, a_rule_result
 from tests.report import sample
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Cost, Gap, Listed, Reason, Subject, UnusedSetting
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Cost, Gap, Listed, Reason, UnusedSetting
 from tsaudit.report import html
 from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, coverage, query_cost
 

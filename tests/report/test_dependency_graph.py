@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.report import sample
-from tsaudit.model.profile import Dependency
+from tsaudit.model.columns import Dependency
 from tsaudit.report import charts as graph
 
 PAIRS = st.sets(st.tuples(st.sampled_from("abcdefg"), st.sampled_from("abcdefg")), min_size=1, max_size=20).map(

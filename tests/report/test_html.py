@@ -28,10 +28,10 @@ from tsaudit import report
 from tsaudit.config.settings import Report
 from tsaudit.model.change import MakeField
 from tsaudit.model.facts import FACTS
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Count, Gap, How, Reason, Subject
 from tsaudit.model.finding import Evidence, Finding, fingerprint
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
-from tsaudit.model.profile import Count, Gap, How, MeasureName, MeasureNames, Reason
+from tsaudit.model.rows import MeasureName, MeasureNames
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import html, index
 

@@ -22,9 +22,11 @@ from tests.builders import (
     a_tag,
 )
 from tests.report import sample
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Gap, Reason, Subject
 from tsaudit.model.finding import Severity, Verdict
-from tsaudit.model.profile import FOREVER, Database, Documents, Gap, Profile, Reason, Retention, RowBytes, Storage
+from tsaudit.model.profile import Database, Profile
+from tsaudit.model.rows import Documents, RowBytes
+from tsaudit.model.storage import Retention, Storage
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import findings, tables
 from tsaudit.text import NOT_KNOWN

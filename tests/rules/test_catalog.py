@@ -17,8 +17,8 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import UnfinishedModuleError
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import FACTS
+from tsaudit.model.figures import Gap, Reason
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Gap, Reason
 from tsaudit.rule import LETTERS, Rule
 from tsaudit.rules import all_rules, rule_named
 

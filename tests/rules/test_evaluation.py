@@ -12,9 +12,8 @@ from tsaudit.collect.cross_checks import ComparedFigure, CrossCheck, Relation, m
 from tsaudit.engines.engine import ServerLimit
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate, required_facts
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import Currency, Finding, Impact, Outcome, Severity, Verdict
-from tsaudit.model.profile import Gap, Reason
 from tsaudit.policy import LimitPolicy, RulePolicy
 from tsaudit.rule import Case, Family, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules, rules_for

@@ -22,10 +22,10 @@ from tsaudit.alerts.blocks import texts
 from tsaudit.alerts.message import alert
 from tsaudit.cli import block, results
 from tsaudit.model.change import MakeField
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Severity
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
-from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point
 from tsaudit.planning import describe
 from tsaudit.report import html

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import DAY, NOW, a_count, a_ratio, a_source
-from tsaudit.model.profile import Count, How, Ratio
+from tsaudit.model.figures import Count, How, Ratio
 from tsaudit.text import NOT_KNOWN, count, figure, rows_of, values_of
 
 

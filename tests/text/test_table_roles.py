@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_field, a_measurement, a_tag
 from tsaudit.config.settings import Columns
-from tsaudit.model.profile import TableKind
+from tsaudit.model.figures import TableKind
 from tsaudit.text.table_roles import override, table_roles
 
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20)

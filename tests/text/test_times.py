@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW
-from tsaudit.model.profile import FOREVER
+from tsaudit.model.figures import FOREVER
 from tsaudit.text import day, duration, instant, retention, span
 
 LENGTHS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}

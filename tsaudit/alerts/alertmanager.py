@@ -29,7 +29,7 @@ from tsaudit.alerts.notifier import (
     SetupError,
 )
 from tsaudit.config.types import Duration
-from tsaudit.model.profile import utc_now
+from tsaudit.model.figures import utc_now
 from tsaudit.net import addresses
 from tsaudit.text import listed, printable
 

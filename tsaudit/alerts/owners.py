@@ -15,9 +15,8 @@ from tsaudit.config.settings import Owner, Route, Settings, Target
 from tsaudit.config.types import SEVERITY
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import SLACK, Delivery
-from tsaudit.model.figures import fits
+from tsaudit.model.figures import fits, utc_now
 from tsaudit.model.finding import Finding, RuleResult, Severity
-from tsaudit.model.profile import utc_now
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store

@@ -30,8 +30,8 @@ from tsaudit.config.settings import Settings
 from tsaudit.config.types import SEVERITY, USE
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import SLACK
+from tsaudit.model.figures import utc_now
 from tsaudit.model.finding import Severity
-from tsaudit.model.profile import utc_now
 from tsaudit.net import addresses
 from tsaudit.net.watchdog import OutOfTimeError, within
 from tsaudit.text import listed

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit.model.figures import with_zone
-from tsaudit.model.profile import Partition
+from tsaudit.model.storage import Partition
 
 _RANGE: Final = re.compile(r"FOR VALUES FROM \((?P<first>'[^']*'|[^,)]+)[^)]*\) TO \((?P<end>'[^']*'|[^,)]+)[^)]*\)")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

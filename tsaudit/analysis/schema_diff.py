@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import Final
 
 from tsaudit.model.facts import STRUCTURE
-from tsaudit.model.figures import Subject
-from tsaudit.model.profile import How, KeyedFields, Measurement, Profile, Role
+from tsaudit.model.figures import How, Role, Subject
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.rows import KeyedFields
 from tsaudit.text.table_roles import is_from_schema
 
 _ROLES: Final = STRUCTURE | {"row_sample"}

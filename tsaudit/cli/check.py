@@ -17,8 +17,9 @@ from tsaudit.text import listed, many, number
 if TYPE_CHECKING:
     from tsaudit.collect.probing import Probed
     from tsaudit.config.settings import Settings, Slack, Target
+    from tsaudit.model.figures import Gap, Reason
     from tsaudit.model.finding import RuleResult
-    from tsaudit.model.profile import Gap, Measurement, Profile, Reason
+    from tsaudit.model.profile import Measurement, Profile
     from tsaudit.policy import RulePolicy
 
 _TABLES = (

@@ -350,7 +350,7 @@ def _at(table: Measurement) -> Subject:
 
 
 def _entry(table: Measurement, tags: list[str]) -> str:
-    from tsaudit.model.profile import CLASSIFIED
+    from tsaudit.model.figures import CLASSIFIED
     from tsaudit.text.table_roles import override
 
     kinds = listed(sorted(CLASSIFIED), len(CLASSIFIED), last="or")
@@ -360,7 +360,7 @@ def _entry(table: Measurement, tags: list[str]) -> str:
 
 def is_in_doubt(table: Measurement) -> bool:
     """Whether somebody who knows the table has to confirm its roles, or set the kind that its rows do not show."""
-    from tsaudit.model.profile import CLASSIFIED
+    from tsaudit.model.figures import CLASSIFIED
     from tsaudit.text.table_roles import CONFIGURED, guessed_tags
 
     is_unclassified = table.kind is not None and table.kind not in CLASSIFIED and table.kind_reason != CONFIGURED

@@ -23,7 +23,8 @@ from tsaudit.engines.opening import of_package
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import Gap, Profile, Reason, Window, utc_now
+from tsaudit.model.figures import Gap, Reason, Window, utc_now
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.net.watchdog import Deadline
 

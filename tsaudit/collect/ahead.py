@@ -24,7 +24,8 @@ from tsaudit.analysis.significance import REPEATS
 from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.reading import LATEST, finds_ranges, more_rows, sampled
-from tsaudit.model.profile import Count, How, RowsAhead, Window, utc_now
+from tsaudit.model.figures import Count, How, Window, utc_now
+from tsaudit.model.rows import RowsAhead
 from tsaudit.text.table_roles import NOT_EVALUATED
 
 _LIVE: Final = timedelta(hours=1)

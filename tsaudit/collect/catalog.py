@@ -22,28 +22,10 @@ from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, OfDatabase, OfMeasurement, OfMeasurements, OfTarget, offered
-from tsaudit.model.figures import fits
-from tsaudit.model.profile import (
-    FOREVER,
-    Count,
-    Database,
-    DatabaseStorage,
-    Gap,
-    How,
-    KeptPoints,
-    Listed,
-    Measurement,
-    Profile,
-    Reason,
-    Retention,
-    Selection,
-    ServerCounter,
-    ServerStatus,
-    Storage,
-    StoredQuery,
-    UnusedSetting,
-    utc_now,
-)
+from tsaudit.model.figures import FOREVER, Count, Gap, How, Listed, Reason, Selection, UnusedSetting, fits, utc_now
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.server import KeptPoints, ServerCounter, ServerStatus, StoredQuery
+from tsaudit.model.storage import DatabaseStorage, Retention, Storage
 from tsaudit.text import many, nearest, number
 
 if TYPE_CHECKING:

@@ -15,22 +15,18 @@ import pyarrow as pa
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.facts import Given, OfMeasurements
-from tsaudit.model.figures import with_zone
-from tsaudit.model.profile import (
+from tsaudit.model.figures import FOREVER, Reason, with_zone
+from tsaudit.model.profile import Measurement
+from tsaudit.model.server import Activity, IdSequence, TableStatus
+from tsaudit.model.storage import (
     DEFAULT_PARTITION,
-    FOREVER,
     MAX_PARTITIONS,
-    Activity,
-    IdSequence,
     Index,
-    Measurement,
     Partition,
     Partitioning,
-    Reason,
     Retention,
     Storage,
     StoredRows,
-    TableStatus,
 )
 
 Row = dict[str, Any]

@@ -17,7 +17,8 @@ from tsaudit.collect.draft import Draft, ReadColumn
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.reading import EARLIEST, finds_ranges, may_scan, more_rows, sampled
 from tsaudit.collect.row_figures import ROWS_BEFORE, begins, ended, numbers_of
-from tsaudit.model.profile import Field, FieldEnd, How, PartOfRows, Role, Window
+from tsaudit.model.columns import Field, FieldEnd, PartOfRows
+from tsaudit.model.figures import How, Role, Window
 
 _MOST_LOOKED_BACK: Final = 8
 """Columns of one table for each of which more queries are sent: two, or a few in a table too big to look for the end,

@@ -21,7 +21,8 @@ from tsaudit.collect.reading import EARLIEST, finds_ranges, may_scan, more_rows,
 from tsaudit.collect.roles import read_extents
 from tsaudit.collect.row_figures import numbers_of, texts_of
 from tsaudit.model.facts import OfRowSample
-from tsaudit.model.profile import Copies, How, Source, Window
+from tsaudit.model.figures import How, Source, Window
+from tsaudit.model.rows import Copies
 from tsaudit.text import instant, many
 
 

@@ -17,8 +17,9 @@ from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.reading import shorter
 from tsaudit.collect.rows import sample_source
 from tsaudit.collect.series import scope
+from tsaudit.model.columns import Field
 from tsaudit.model.facts import OfNullCounts, OfRowCount
-from tsaudit.model.profile import Count, Field, How, Ratio, Reason, Window
+from tsaudit.model.figures import Count, How, Ratio, Reason, Window
 from tsaudit.text import span
 
 

@@ -17,7 +17,8 @@ from typing import Any, Final, TypeVar
 
 from tsaudit.collect.query_runner import in_order
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import Count, Database, Gap, How, Measurement, Profile, Reason, Source
+from tsaudit.model.figures import Count, Gap, How, Reason, Source
+from tsaudit.model.profile import Database, Measurement, Profile
 from tsaudit.text import many, span
 
 

@@ -23,8 +23,10 @@ from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.shapes.number_forms import PLACEHOLDER
 from tsaudit.analysis.values.label_sets import FORM_SHARE, OPENING
 from tsaudit.engines.quoting import Label
+from tsaudit.model.columns import Field, Tag
 from tsaudit.model.facts import TablePart
-from tsaudit.model.profile import Count, Field, Gap, Measurement, Role, Tag, Window
+from tsaudit.model.figures import Count, Gap, Role, Window
+from tsaudit.model.profile import Measurement
 from tsaudit.text import many
 
 

@@ -20,22 +20,9 @@ from tsaudit.analysis.alike import Alike
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.collect.draft import Draft
-from tsaudit.model.figures import Subject
-from tsaudit.model.profile import (
-    FOREVER,
-    Arrivals,
-    Count,
-    Database,
-    FieldEnd,
-    How,
-    Measurement,
-    Profile,
-    Ratio,
-    Reason,
-    ValuesOverTime,
-    Window,
-    utc_now,
-)
+from tsaudit.model.columns import Arrivals, FieldEnd, ValuesOverTime
+from tsaudit.model.figures import FOREVER, Count, How, Ratio, Reason, Subject, Window, utc_now
+from tsaudit.model.profile import Database, Measurement, Profile
 from tsaudit.model.timeline import SAME_DAY
 
 if TYPE_CHECKING:

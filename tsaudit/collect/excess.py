@@ -24,8 +24,9 @@ from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.reading import EARLIEST, may_scan, more_rows, on_pages, sampled
-from tsaudit.model.figures import READ_BY_TIME
-from tsaudit.model.profile import ExcessRows, How, Measurement, TableKind
+from tsaudit.model.figures import READ_BY_TIME, How, TableKind
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import ExcessRows
 from tsaudit.text import many
 
 _LEAST: Final = 3

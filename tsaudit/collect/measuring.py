@@ -20,7 +20,8 @@ from tsaudit.collect.query_runner import QueryRunner, not_understood
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import of_package
 from tsaudit.model.facts import STRUCTURE, asked_for
-from tsaudit.model.profile import Database, Gap, Reason, Role, Source, utc_now
+from tsaudit.model.figures import Gap, Reason, Role, Source, utc_now
+from tsaudit.model.profile import Database
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -34,8 +34,8 @@ from tsaudit.model.facts import (
     OfSeriesListing,
     Scope,
 )
-from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Measurement, Profile, Reason, Window, utc_now
+from tsaudit.model.figures import Reason, Subject, Window, utc_now
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tsaudit.engines.queries import query_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
 from tsaudit.model.facts import FACTS, Given, OfMeasurement, OfTarget, Scope
-from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
+from tsaudit.model.figures import Cost, Gap, How, Reason, Source, Window
 from tsaudit.net import addresses, watchdog
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, within
 from tsaudit.text import size

@@ -37,8 +37,8 @@ from tsaudit.model.facts import (
     OfScanEstimate,
     TablePart,
 )
-from tsaudit.model.figures import with_zone
-from tsaudit.model.profile import Count, How, MisdatedRows, Ratio, Reason, Role, Source, Window, utc_now
+from tsaudit.model.figures import Count, How, Ratio, Reason, Role, Source, Window, utc_now, with_zone
+from tsaudit.model.rows import MisdatedRows
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import instant, many, number, percent, span
 

@@ -82,22 +82,10 @@ from tsaudit.collect.reading import (
 )
 from tsaudit.collect.row_figures import is_float
 from tsaudit.engines.queries import query_files
+from tsaudit.model.columns import Field, Tag
 from tsaudit.model.facts import OfTimeExtents
-from tsaudit.model.profile import (
-    EXPIRY_GRACE,
-    TEXT_KEPT,
-    Count,
-    Expiry,
-    Field,
-    How,
-    OtherTimes,
-    Reason,
-    Role,
-    TableKind,
-    Tag,
-    Window,
-    utc_now,
-)
+from tsaudit.model.figures import TEXT_KEPT, Count, How, Reason, Role, TableKind, Window, utc_now
+from tsaudit.model.rows import EXPIRY_GRACE, Expiry, OtherTimes
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 from tsaudit.text.table_roles import CONFIGURED, NOT_EVALUATED

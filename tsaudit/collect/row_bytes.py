@@ -23,7 +23,8 @@ from tsaudit.collect.draft import LONGEST, Draft, ReadColumn, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.reading import more_rows, on_pages
 from tsaudit.model.facts import OfRowSample
-from tsaudit.model.profile import EqualColumns, How, RepeatedColumns, RowBytes, Source
+from tsaudit.model.figures import How, Source
+from tsaudit.model.rows import EqualColumns, RepeatedColumns, RowBytes
 from tsaudit.text import many
 
 

@@ -28,27 +28,12 @@ from tsaudit.analysis.rows.over_time import Numbers, changes_of, other_sources, 
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.analysis.values.hashes import mixed, sample
 from tsaudit.collect.draft import NUMBER, ReadColumn
-from tsaudit.model.profile import (
-    MAX_PATTERNS,
-    SAMPLE_SIZE,
-    TEXT_KEPT,
+from tsaudit.model.columns import (
     Busiest,
-    Count,
     Field,
     FieldEnd,
-    FieldRhythm,
     NumbersBy,
-    PartingTag,
-    PointSample,
-    Ratio,
-    Repeats,
     Reports,
-    Rhythms,
-    RowPattern,
-    RowPatterns,
-    RowsApart,
-    SetApart,
-    Source,
     SplitName,
     StoppedTotals,
     TagChanges,
@@ -56,7 +41,19 @@ from tsaudit.model.profile import (
     TextsAmongNumbers,
     TimeLag,
     Turnover,
-    Window,
+)
+from tsaudit.model.figures import SAMPLE_SIZE, TEXT_KEPT, Count, Ratio, Source, Window
+from tsaudit.model.rows import (
+    MAX_PATTERNS,
+    FieldRhythm,
+    PartingTag,
+    PointSample,
+    Repeats,
+    Rhythms,
+    RowPattern,
+    RowPatterns,
+    RowsApart,
+    SetApart,
 )
 
 

@@ -45,20 +45,9 @@ from tsaudit.collect.row_figures import (
     turnover,
 )
 from tsaudit.collect.series import interval
-from tsaudit.model.profile import (
-    MOST_COMPARED_FIELDS,
-    Field,
-    How,
-    PointSample,
-    Reason,
-    Repeats,
-    Rhythms,
-    Role,
-    RowPatterns,
-    RowsApart,
-    Source,
-    Tag,
-)
+from tsaudit.model.columns import Field, Tag
+from tsaudit.model.figures import How, Reason, Role, Source
+from tsaudit.model.rows import MOST_COMPARED_FIELDS, PointSample, Repeats, Rhythms, RowPatterns, RowsApart
 from tsaudit.text import many, span, values_of
 
 _NEVER: Final = 2**63 - 1

@@ -17,8 +17,9 @@ from tsaudit.collect.draft import Draft, content_of
 from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.reading import shorter
 from tsaudit.engines.connection import FactError
+from tsaudit.model.columns import Tag
 from tsaudit.model.facts import OfSeriesListing
-from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
+from tsaudit.model.figures import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source
 from tsaudit.text import many, span
 
 SERIES_KEPT: Final = 64

@@ -14,8 +14,8 @@ import yaml
 
 from tsaudit.config.settings import Route, Settings, Target
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.figures import fits
-from tsaudit.model.profile import Profile, UnusedSetting
+from tsaudit.model.figures import UnusedSetting, fits
+from tsaudit.model.profile import Profile
 from tsaudit.net import addresses
 from tsaudit.net.addresses import Address, is_loopback
 from tsaudit.text import many, nearest

@@ -27,8 +27,9 @@ from tsaudit.model.change import (
     SplitMeasurement,
     StopSource,
 )
+from tsaudit.model.columns import Tag
 from tsaudit.model.plan import Effect, Step, StepKind
-from tsaudit.model.profile import Measurement, Profile, Tag
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.text import many
 
 WRITTEN: Final = (

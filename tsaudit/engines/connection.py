@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
 from tsaudit.model.facts import FACTS, Given
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,8 +20,12 @@ from tsaudit.engines.quoting import Language, Qualified
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Access, Connection
+    from tsaudit.model.columns import Tag
     from tsaudit.model.finding import Impact
-    from tsaudit.model.profile import Database, IdSequence, Index, Measurement, MisdatedRows, Profile, Tag
+    from tsaudit.model.profile import Database, Measurement, Profile
+    from tsaudit.model.rows import MisdatedRows
+    from tsaudit.model.server import IdSequence
+    from tsaudit.model.storage import Index
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The format of an engine's name."""

@@ -18,7 +18,7 @@ from urllib3.exceptions import HTTPError
 
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, fact_batch
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 from tsaudit.net import http
 from tsaudit.net.http import BoundedPool, TooBigAnswerError, UnfitAnswerError, whole
 

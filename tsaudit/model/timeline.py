@@ -12,7 +12,8 @@ from tsaudit.model.figures import Count, How, Ratio, Subject, how_summed
 from tsaudit.model.plan import Requested
 
 if TYPE_CHECKING:
-    from tsaudit.model.profile import Database, DatabaseStorage, Measurement, Profile, Storage
+    from tsaudit.model.profile import Database, Measurement, Profile
+    from tsaudit.model.storage import DatabaseStorage, Storage
 
 
 @dataclass(frozen=True, slots=True)

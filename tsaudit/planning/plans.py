@@ -17,10 +17,11 @@ from tsaudit.engines.advice import Place
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import Change, ChangeType, Claim, MakeField, MakeTag, MergeMeasurements, kind_of
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import TagSets
+from tsaudit.model.figures import How, Subject
 from tsaudit.model.finding import Finding, RuleResult, Severity, worst_first
 from tsaudit.model.plan import Effect, LeftOut, Loss, Plan, Requested, Step, StepKind
-from tsaudit.model.profile import How, Measurement, Profile, TagSets
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.planning import describe
 from tsaudit.text import listed, many
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.registry import ENGINES
 from tsaudit.history.lifecycle import is_good
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import How, Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
-from tsaudit.model.profile import How, Measurement, Profile, Retention
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Figure, figures_of_its_day
 from tsaudit.text import many, number, retention
 

@@ -20,9 +20,10 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from tsaudit.model.columns import Dependency
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Forecast
-from tsaudit.model.profile import Dependency, Profile
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point, Timeline, figures
 from tsaudit.report import untrusted
 from tsaudit.report.findings import Item

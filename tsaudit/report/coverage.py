@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.model.figures import Cost, Gap, Listed, Reason, UnusedSetting
 from tsaudit.model.finding import RULELESS_CODES, AuditResult, Outcome, RuleResult
-from tsaudit.model.profile import Cost, Gap, Listed, Profile, Reason, UnusedSetting
+from tsaudit.model.profile import Profile
 from tsaudit.text import ended, instant
 
 MOST_PLACES: Final = 6

@@ -24,9 +24,10 @@ from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.engines.registry import ENGINES
 from tsaudit.history.lifecycle import IncidentState, confirms_end, is_over
 from tsaudit.model.facts import FACTS
+from tsaudit.model.figures import How
 from tsaudit.model.finding import RULELESS_CODES, AuditResult, Finding, Severity, Verdict
 from tsaudit.model.plan import Plan
-from tsaudit.model.profile import How, Profile
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.planning import describe

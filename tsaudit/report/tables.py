@@ -11,18 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.contributions import determined_tags
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Contribution, Dependency, Field, Tag
+from tsaudit.model.figures import Subject, Window
 from tsaudit.model.finding import Severity, Verdict
-from tsaudit.model.profile import (
-    Contribution,
-    Dependency,
-    Field,
-    Measurement,
-    Profile,
-    Retention,
-    Tag,
-    Window,
-)
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Timeline
 from tsaudit.report.findings import Item
 from tsaudit.text import NOT_KNOWN, listed, number, retention, size

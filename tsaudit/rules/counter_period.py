@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tsaudit.model.profile import ServerStatus
+from tsaudit.model.server import ServerStatus
 from tsaudit.rule import Case
 from tsaudit.text import day as written
 

@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.engine import Downsampling
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import FOREVER, Database, Measurement, Retention
+from tsaudit.model.profile import Database, Measurement
+from tsaudit.model.storage import Retention
 from tsaudit.rule import Case
 from tsaudit.text import day, duration, instant, listed, many
 

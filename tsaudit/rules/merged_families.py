@@ -25,8 +25,9 @@ from tsaudit.analysis.shapes.name_families import (
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.shapes.shape_rules import is_random
 from tsaudit.model.change import ColumnPart, Merged, MergeMeasurements
-from tsaudit.model.figures import Subject
-from tsaudit.model.profile import SERIES_KINDS, Database, Field, Measurement, Profile, TableKind
+from tsaudit.model.columns import Field
+from tsaudit.model.figures import SERIES_KINDS, Subject, TableKind
+from tsaudit.model.profile import Database, Measurement, Profile
 from tsaudit.rule import Case
 
 _MERGED_KINDS: Final = SERIES_KINDS | {TableKind.EVENTS}

@@ -23,8 +23,10 @@ from tsaudit.analysis.cardinality.contributions import (
 from tsaudit.analysis.shapes import shapes
 from tsaudit.engines.engine import Words
 from tsaudit.model.change import Change, Diagnose
+from tsaudit.model.columns import Contribution, Tag, TagSets
+from tsaudit.model.figures import How
 from tsaudit.model.finding import Evidence, Limit
-from tsaudit.model.profile import Contribution, How, Measurement, Tag, TagSets
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, declared_limit, resolve_limit
 from tsaudit.text import listed, many, number, percent
 

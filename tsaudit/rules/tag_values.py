@@ -10,8 +10,9 @@ from tsaudit.analysis.columns.columns import names_code, names_device
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.composites import split_composite
 from tsaudit.analysis.shapes.shape_rules import UNKNOWN, description_of
+from tsaudit.model.columns import Tag, TagChanges
 from tsaudit.model.finding import Evidence
-from tsaudit.model.profile import Measurement, Tag, TagChanges
+from tsaudit.model.profile import Measurement
 from tsaudit.text import number, percent
 
 _TEXTS: Final = {

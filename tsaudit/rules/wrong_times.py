@@ -8,7 +8,8 @@ from typing import Final
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Measurement, MisdatedRows, OtherTimes, RowsAhead
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import MisdatedRows, OtherTimes, RowsAhead
 from tsaudit.rule import Case, subject_of, table_of
 from tsaudit.text import day, duration, instant, listed, many, number, percent
 

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.secrets import mask
 
 if TYPE_CHECKING:
-    from tsaudit.model.profile import Count, Measurement, MeasureName, Ratio, ValuesOverTime
+    from tsaudit.model.columns import ValuesOverTime
+    from tsaudit.model.figures import Count, Ratio
+    from tsaudit.model.profile import Measurement
+    from tsaudit.model.rows import MeasureName
 
 
 NOT_KNOWN: Final = "\N{EN DASH}"
@@ -323,7 +326,7 @@ def new_values(known: ValuesOverTime) -> str:
 
 def under(part: Measurement | MeasureName) -> str:
     """Which rows of a table are meant: ` under measure name x`; empty for all of them."""
-    from tsaudit.model.profile import MeasureName
+    from tsaudit.model.rows import MeasureName
 
     return f" under measure name {part.name}" if isinstance(part, MeasureName) else ""
 
@@ -333,7 +336,7 @@ def figure(value: Count | Ratio | None, audited: date, usual_scope: str = "") ->
 
     `usual_scope`: the scope of most figures, which the page states once, so it is not repeated.
     """
-    from tsaudit.model.profile import How, Ratio
+    from tsaudit.model.figures import How, Ratio
 
     if value is None:
         return FigureText(NOT_KNOWN, NOT_MEASURED, measured=False)

@@ -24,21 +24,10 @@ from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect import earlier_days
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.earlier_days import Comparison
-from tsaudit.model.figures import Subject
-from tsaudit.model.profile import (
-    Count,
-    Database,
-    Dependency,
-    How,
-    Measurement,
-    Retention,
-    TableKind,
-    Tag,
-    TagSets,
-    ValuesOverTime,
-    Window,
-    utc_now,
-)
+from tsaudit.model.columns import Dependency, Tag, TagSets, ValuesOverTime
+from tsaudit.model.figures import Count, How, Subject, TableKind, Window, utc_now
+from tsaudit.model.profile import Database, Measurement
+from tsaudit.model.storage import Retention
 
 FIRST = date(2026, 1, 5)
 TagSet = Mapping[str, str | None]

@@ -14,7 +14,8 @@ from tsaudit.analysis.cardinality.contributions import (
     share_of_tags,
 )
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-from tsaudit.model.profile import Reports, RowsApart, SetApart, TagSets
+from tsaudit.model.columns import Reports, TagSets
+from tsaudit.model.rows import RowsApart, SetApart
 
 
 def listed(**tags: list[str]) -> TagSets:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import a_measurement, a_source, a_tag
 from tsaudit.analysis.cardinality.contributions import determined_tags
-from tsaudit.model.profile import Dependency, TagSets
+from tsaudit.model.columns import Dependency, TagSets
 
 
 @pytest.mark.parametrize(

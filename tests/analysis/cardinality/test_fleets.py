@@ -18,7 +18,7 @@ from tsaudit.analysis.cardinality.fleets import (
     recurs,
 )
 from tsaudit.analysis.columns.columns import names_device
-from tsaudit.model.profile import Reports, Turnover
+from tsaudit.model.columns import Reports, Turnover
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from tsaudit.analysis.cardinality import series_table, tag_sets
 from tsaudit.analysis.cardinality import tag_sets as cardinality
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.analysis.values.hashes import Counted
-from tsaudit.model.profile import Contribution, Dependency, How, Source, TagSets
+from tsaudit.model.columns import Contribution, Dependency, TagSets
+from tsaudit.model.figures import How, Source
 
 SOURCE = Source("influxdb1/series_listing.influxql", How.EXACT, datetime(2026, 11, 21, tzinfo=UTC))
 

@@ -19,7 +19,7 @@ from tsaudit.analysis.columns.columns import (
     may_be_text,
 )
 from tsaudit.config.settings import Columns
-from tsaudit.model.profile import Role, TableKind
+from tsaudit.model.figures import Role, TableKind
 from tsaudit.text.table_roles import CONFIGURED, is_guess
 
 SHORT = Values(100, 8, 0.0)

@@ -20,8 +20,9 @@ from tsaudit.analysis.columns.table_kinds import KindEvidence, Seen, decide, ids
 from tsaudit.collect.roles import NOT_CLASSIFIED
 from tsaudit.config.settings import Columns, Target
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import TableKind
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Profile, TableKind
+from tsaudit.model.profile import Profile
 
 
 def profile_of(schema: Schema, folder: Path, **settings: Any) -> Profile:

@@ -13,7 +13,7 @@ from tests.examples import examples
 from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import Extent, time_candidates, time_column
 from tsaudit.config.settings import Columns
-from tsaudit.model.profile import Role, Window
+from tsaudit.model.figures import Role, Window
 
 WINDOW = Window(NOW - timedelta(days=30), NOW)
 STAMP = "timestamp with time zone"

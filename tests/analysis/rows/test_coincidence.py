@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_source
 from tsaudit.analysis.rows.duplicates import POINTS_KEPT, ColumnGroup, Overlap, overlap, point_sample, same_points
-from tsaudit.model.profile import PointSample
+from tsaudit.model.rows import PointSample
 
 HOUR = 3_600
 Integers = npt.NDArray[np.int64]

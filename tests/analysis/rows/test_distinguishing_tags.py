@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_source
 from tsaudit.analysis.rows.duplicates import MOST_NEIGHBORS, distinguishing_tags, overwritten
-from tsaudit.model.profile import RowsApart, SetApart
+from tsaudit.model.rows import RowsApart, SetApart
 
 TAGS = ("a", "b", "c")
 _rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), max_size=40)

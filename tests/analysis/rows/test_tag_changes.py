@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.builders import a_source
 from tsaudit.analysis.codes import Codes
 from tsaudit.analysis.rows.over_time import Numbers, changes_of, other_sources, shared
-from tsaudit.model.profile import TagChanges
+from tsaudit.model.columns import TagChanges
 
 SOURCES, ROWS = 20, 200
 MEASURED = a_source()

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import a_source, a_tag
 from tsaudit.analysis.cardinality.fleets import is_churn, is_fleet, keeps_coming, ongoing, recurs
 from tsaudit.analysis.rows.over_time import turnover_of
-from tsaudit.model.profile import Turnover
+from tsaudit.model.columns import Turnover
 
 MEASURED = a_source()
 MINUTE = 60_000_000

@@ -16,7 +16,8 @@ from tests.examples import examples
 from tsaudit.analysis.cardinality import tag_sets as cardinality
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.values.hashes import Counted, Distinct, HashThreshold
-from tsaudit.model.profile import Dependency, How, Source, TagSets
+from tsaudit.model.columns import Dependency, TagSets
+from tsaudit.model.figures import How, Source
 
 SOURCE = Source("influxdb1/series_listing.influxql", How.ESTIMATE, datetime(2026, 11, 21, tzinfo=UTC))
 CEILING = 1000

@@ -10,8 +10,10 @@ from typing import Any, Final
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile
 from tests.rules.cases import planned, run_rule
+from tsaudit.model.columns import Field
 from tsaudit.model.finding import Finding
-from tsaudit.model.profile import Field, Index, Measurement, StoredRows
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import Index, StoredRows
 from tsaudit.rule import Rule
 
 _random = random.Random(11)

@@ -18,8 +18,10 @@ from tests.query_parameters import filled
 from tsaudit.collect.probing import probe
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.opening import open_connection
+from tsaudit.model.figures import Gap, Reason
 from tsaudit.model.jsonfile import to_json
-from tsaudit.model.profile import Gap, Index, Measurement, Profile, Reason, Retention
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.storage import Index, Retention
 
 VERSIONS = ("0.12.2", "0.17.2", "1.0.2", "1.1.4", "1.2.0")
 BETWEEN = [pytest.param(version, marks=pytest.mark.full) for version in VERSIONS[1:-1]]

@@ -14,7 +14,8 @@ from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.rows_of_one_key import rows_of_one_key as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Severity
-from tsaudit.model.profile import Measurement, RowPattern, RowPatterns
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import RowPattern, RowPatterns
 
 
 def findings(table: Measurement, version: str = "1.1.4") -> tuple[Finding, ...]:

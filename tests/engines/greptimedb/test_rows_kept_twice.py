@@ -15,7 +15,9 @@ from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.engines.greptimedb.rules.rows_of_one_key import rows_of_one_key as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Severity
-from tsaudit.model.profile import Copies, Measurement, Repeats, Storage
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import Copies, Repeats
+from tsaudit.model.storage import Storage
 
 MB = 1_000_000
 

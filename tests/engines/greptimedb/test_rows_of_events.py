@@ -16,9 +16,10 @@ from tests.engines.greptimedb.cases import findings as all_findings
 from tests.planning.places import Place
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.rows_of_one_key import rows_of_one_key as rule
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import How, Ratio, Subject
 from tsaudit.model.finding import Currency, Finding, Severity
-from tsaudit.model.profile import FieldRhythm, How, Measurement, Ratio, Repeats, Rhythms
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import FieldRhythm, Repeats, Rhythms
 
 
 def findings(table: Measurement, version: str = "1.1.4") -> tuple[Finding, ...]:

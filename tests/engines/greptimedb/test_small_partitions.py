@@ -9,7 +9,7 @@ from tests.databases import Greptime
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, RuleResult, Severity
-from tsaudit.model.profile import Partition, Partitioning, Storage
+from tsaudit.model.storage import Partition, Partitioning, Storage
 from tsaudit.rules.storage.partition_skew import partition_skew as rule
 
 GB = 1_000_000_000

@@ -7,7 +7,8 @@ import pytest
 from tests.builders import a_field, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import IDS, LINES, METHODS, a_table, a_text, stored
 from tsaudit.engines.greptimedb import tables as greptime_tables
-from tsaudit.model.profile import Measurement, RowPatterns
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import RowPatterns
 
 TABLE = a_table(
     key=("zone", 'ho"st'),

@@ -28,7 +28,7 @@ from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.greptimedb.wire import array, arrow_type, rounded_up
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 pytestmark = pytest.mark.wall_clock
 

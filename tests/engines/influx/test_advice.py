@@ -34,7 +34,8 @@ from tsaudit.model.change import (
 )
 from tsaudit.model.figures import Subject
 from tsaudit.model.plan import Effect, Loss, Step, StepKind
-from tsaudit.model.profile import Database, Profile, Retention
+from tsaudit.model.profile import Database, Profile
+from tsaudit.model.storage import Retention
 from tsaudit.rules.merged_families import merged
 from tsaudit.text import instant
 

@@ -18,8 +18,9 @@ from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3
 from tests.servers import Influxd
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import FOREVER, How, Reason
 from tsaudit.model.jsonfile import to_json
-from tsaudit.model.profile import FOREVER, How, Profile, Reason
+from tsaudit.model.profile import Profile
 
 pytestmark = pytest.mark.full
 

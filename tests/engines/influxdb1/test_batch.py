@@ -17,7 +17,7 @@ from tests.examples import examples
 from tests.servers import Influxd, run_influxd
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.influxdb1.connector import Client
-from tsaudit.model.profile import utc_now
+from tsaudit.model.figures import utc_now
 
 pytestmark = pytest.mark.full
 

@@ -21,7 +21,7 @@ from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influx.influxql import whole
 from tsaudit.engines.influxdb1.answers import duration_s
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 pytestmark = pytest.mark.wall_clock
 

@@ -17,20 +17,12 @@ from tests.servers import ADMIN, Influxd
 from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Forever, Gap, Reason, Subject
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import (
-    FOREVER,
-    Database,
-    FieldRhythm,
-    Forever,
-    Gap,
-    Profile,
-    Reason,
-    Retention,
-    Rhythms,
-    StoredQuery,
-)
+from tsaudit.model.profile import Database, Profile
+from tsaudit.model.rows import FieldRhythm, Rhythms
+from tsaudit.model.server import StoredQuery
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Point, Timeline
 
 NEWEST = round(NOW.timestamp()) - 600

@@ -24,8 +24,8 @@ from tsaudit.engines.influxdb1 import answers
 from tsaudit.engines.influxdb1.answers import AcceptedShard, Kept, overwritten
 from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import Reason
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Reason
 
 FIELDS: Final = ("bytes", "packets", "sport", "dport", "duration", "flags")
 

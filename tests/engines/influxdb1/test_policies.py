@@ -26,9 +26,10 @@ from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import FOREVER, How, Reason, utc_now
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import FOREVER, Database, How, Measurement, Profile, Reason, utc_now
+from tsaudit.model.profile import Database, Measurement, Profile
 from tsaudit.model.timeline import stored_bytes
 from tsaudit.policy import LimitPolicy
 

@@ -39,8 +39,10 @@ from tsaudit.engines.influx import measuring
 from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import How, Reason
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import How, Profile, Reason, ServerStatus
+from tsaudit.model.profile import Profile
+from tsaudit.model.server import ServerStatus
 from tsaudit.model.timeline import stored_bytes
 
 

@@ -10,8 +10,10 @@ from tests.databases import influxql, without_use, write_lines
 from tests.rules.cases import history_of, planned, plans, run_rule
 from tests.servers import Influxd
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import FOREVER
 from tsaudit.model.finding import Finding
-from tsaudit.model.profile import FOREVER, Database, Measurement, Profile, Retention
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules import all_rules
 

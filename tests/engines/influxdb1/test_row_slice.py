@@ -15,8 +15,10 @@ from tsaudit.collect import collect
 from tsaudit.engines.influx import row_slice
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import How
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import How, Profile, RowsApart
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import RowsApart
 
 
 def compared(rows: Sequence[Row], influxd: Influxd, **budget: int) -> tuple[RowsApart, Profile]:

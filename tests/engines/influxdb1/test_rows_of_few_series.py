@@ -16,7 +16,8 @@ from tsaudit.collect.series import SERIES_KEPT
 from tsaudit.config.settings import Target
 from tsaudit.engines.influx import row_slice
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.profile import Count, How, SeriesSince
+from tsaudit.model.columns import SeriesSince
+from tsaudit.model.figures import Count, How
 
 SHAPES = {
     "even": [10] * 1_500,

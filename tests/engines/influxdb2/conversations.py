@@ -34,7 +34,7 @@ import urllib3
 from tests.databases import Dataset, line
 from tests.servers import missing
 from tests.serving import Handler, serving
-from tsaudit.model.profile import Gap
+from tsaudit.model.figures import Gap
 
 FOLDER: Final = Path(__file__).parents[2] / "recordings" / "influxdb2"
 REAL: Final = os.environ.get("TSAUDIT_INFLUXDB2_URL", "").rstrip("/")

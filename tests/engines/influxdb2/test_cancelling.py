@@ -21,7 +21,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Access, FactError, FactQuery, Rows
 from tsaudit.engines.influxdb2.client import Client
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 pytestmark = pytest.mark.wall_clock
 

@@ -20,9 +20,9 @@ from tsaudit.collect import collect, earlier_days
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Reason, Subject
 from tsaudit.model.finding import Outcome, RuleResult
-from tsaudit.model.profile import FOREVER, Profile, Reason
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline, figures, stored_bytes
 from tsaudit.rules.retention.growing_storage import growing_storage
 

@@ -27,7 +27,7 @@ from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 pytestmark = pytest.mark.wall_clock
 

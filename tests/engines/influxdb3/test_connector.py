@@ -29,9 +29,10 @@ from tsaudit.engines.influxdb3.client import batches
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.queries import render
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import Gap, Reason
 from tsaudit.model.finding import Outcome
 from tsaudit.model.jsonfile import to_json
-from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import stored_bytes
 
 WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "time", "time_kind": "timestamp"}

@@ -6,7 +6,9 @@ import dataclasses
 from datetime import timedelta
 
 from tests.builders import DAY, a_count, a_field, a_measurement, a_source
-from tsaudit.model.profile import Documents, Index, Measurement, Storage
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import Documents
+from tsaudit.model.storage import Index, Storage
 
 
 def a_collection(

@@ -28,7 +28,8 @@ from tsaudit.engines.mongodb.connector import description, sample_size
 from tsaudit.engines.mongodb.documents import leaves
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import How, Profile, Reason
+from tsaudit.model.figures import How, Reason
+from tsaudit.model.profile import Profile
 
 PASSWORD = "secret"
 SERIES = {"timeseries": {"timeField": "at", "metaField": "meta", "granularity": "seconds"}}

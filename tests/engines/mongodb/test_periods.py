@@ -12,9 +12,10 @@ from tests.engines.mongodb.mongosh import one_line
 from tests.rules.cases import run_rule, with_steps
 from tsaudit.analysis.collection_families import CollectionFamily
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
-from tsaudit.model.profile import Database, DatabaseStorage, Gap, Reason
+from tsaudit.model.profile import Database
+from tsaudit.model.storage import DatabaseStorage
 from tsaudit.rules.names.data_in_measurement_name import data_in_measurement_name as rule
 
 

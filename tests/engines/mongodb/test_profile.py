@@ -29,9 +29,13 @@ from tsaudit.engines.mongodb.documents import batch
 from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
+from tsaudit.model.columns import Field, Items
+from tsaudit.model.figures import How, Reason
 from tsaudit.model.finding import Outcome
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.profile import Activity, Field, How, Items, Measurement, Profile, Reason, Storage
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.server import Activity
+from tsaudit.model.storage import Storage
 
 ORDERS = [
     {

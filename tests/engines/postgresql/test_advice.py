@@ -22,9 +22,10 @@ from tsaudit.analysis.partition_ranges import next_ranges
 from tsaudit.config.settings import Target
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice, dependents
 from tsaudit.model.change import AddIndex, AddPartitions, Change, ChangeType, DropIndex, SetRetention
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Subject
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import FOREVER, Partition, Partitioning, Profile, Retention
+from tsaudit.model.profile import Profile
+from tsaudit.model.storage import Partition, Partitioning, Retention
 from tsaudit.rules.retention.unbounded_retention import unbounded_retention
 
 Advise = Callable[..., PostgresqlAdvice]

@@ -24,7 +24,7 @@ from tsaudit.engines.connection import Connection, ConnectorError, FactError
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.postgresql import connector
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 pytestmark = pytest.mark.wall_clock
 

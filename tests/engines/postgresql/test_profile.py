@@ -20,7 +20,9 @@ from tests.servers import PASSWORD, Postgresql
 from tsaudit.collect.probing import database_names
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.profile import FOREVER, Index, Measurement, Profile, Reason
+from tsaudit.model.figures import FOREVER, Reason
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.storage import Index
 from tsaudit.rules.names.data_in_measurement_name import data_in_measurement_name
 
 Made = Callable[..., Target]

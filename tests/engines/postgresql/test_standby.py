@@ -11,7 +11,8 @@ import pytest
 from tests.collecting import collected
 from tests.servers import Postgresql, run_postgresql
 from tsaudit.config.settings import Target
-from tsaudit.model.profile import Measurement, Reason
+from tsaudit.model.figures import Reason
+from tsaudit.model.profile import Measurement
 
 ROW = "TIMESTAMPTZ '2026-03-30' + i * INTERVAL '1 s', 'h' || i % 9, i / 7.0"
 

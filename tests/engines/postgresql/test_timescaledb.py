@@ -10,8 +10,10 @@ from tests.builders import a_place
 from tests.collecting import collected
 from tests.engines.postgresql.timescaledb import Timescaledb
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice
+from tsaudit.model.figures import FOREVER
 from tsaudit.model.finding import Severity
-from tsaudit.model.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.storage import Partition, Retention, Storage
 from tsaudit.rules.server.server_in_distress import server_in_distress
 from tsaudit.rules.storage.missing_index import missing_index
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index

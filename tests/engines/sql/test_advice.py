@@ -37,10 +37,11 @@ from tsaudit.model.change import (
     Merged,
     MergeMeasurements,
 )
+from tsaudit.model.columns import Tag
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Severity
 from tsaudit.model.plan import Plan, Step, StepKind
-from tsaudit.model.profile import Measurement, Profile, Tag
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.planning.plans import plans_of
 from tsaudit.rules.layout.repeated_rows import repeated_rows
 

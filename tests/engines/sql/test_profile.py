@@ -23,7 +23,8 @@ from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.queries import query_name
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import How, Measurement, Profile, Reason, TableKind
+from tsaudit.model.figures import How, Reason, TableKind
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import figures, stored_bytes
 
 

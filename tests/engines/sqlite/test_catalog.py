@@ -12,7 +12,7 @@ from typing import Any
 from tests.builders import NOW
 from tests.collecting import collected, collected_with
 from tsaudit.config.settings import Budget, Target
-from tsaudit.model.profile import NumbersBy
+from tsaudit.model.columns import NumbersBy
 
 
 def test_virtual_tables_are_left_out_whether_their_module_is_here_or_not(tmp_path: Path) -> None:

@@ -26,8 +26,10 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.timestream import connector
+from tsaudit.model.figures import FOREVER, How, Reason
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.profile import FOREVER, How, Profile, Reason, StoredQuery
+from tsaudit.model.profile import Profile
+from tsaudit.model.server import StoredQuery
 
 pytestmark = pytest.mark.usefixtures("aws_credentials")
 

@@ -15,7 +15,8 @@ from tests.engines.timestream.double import Timestream
 from tests.examples import examples
 from tsaudit.collect.probing import probe
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.profile import How, Measurement
+from tsaudit.model.figures import How
+from tsaudit.model.profile import Measurement
 
 _PARTS = ["a", "é", '"', "'", "\\", "\n", ";", "--", "/*", " ", ",", "=", "'; --", "{{ x }}", "$1", "?", "::double"]
 _NAMES = st.lists(st.sampled_from(_PARTS), max_size=5).map(lambda parts: "n" + "".join(parts))

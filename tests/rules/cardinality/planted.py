@@ -18,8 +18,10 @@ from tsaudit.collect.earlier_days import Comparison
 from tsaudit.evaluation import evaluate
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
+from tsaudit.model.columns import Tag
+from tsaudit.model.figures import Count, How, TableKind, Window, utc_now
 from tsaudit.model.finding import Finding
-from tsaudit.model.profile import Count, Database, How, Measurement, TableKind, Tag, Window, utc_now
+from tsaudit.model.profile import Database, Measurement
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 
 BEFORE: Final = 26

@@ -12,9 +12,11 @@ import pytest
 
 from tests.builders import DAY, a_count, a_measurement, a_profile, a_source, a_tag
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Contribution, SeriesSince, TagSets
+from tsaudit.model.figures import FOREVER, Subject
 from tsaudit.model.finding import Finding, RuleResult, Severity
-from tsaudit.model.profile import FOREVER, Contribution, Database, Retention, SeriesSince, TagSets
+from tsaudit.model.profile import Database
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.policy import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule

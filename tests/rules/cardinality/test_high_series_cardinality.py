@@ -11,22 +11,13 @@ from tests.builders import RECURRING, a_count, a_field, a_measurement, a_profile
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Contribution, Dependency, Tag, TagSets
+from tsaudit.model.figures import Gap, How, Reason, Subject
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import (
-    Contribution,
-    Database,
-    Dependency,
-    Gap,
-    How,
-    Measurement,
-    MeasureNames,
-    Reason,
-    ServerStatus,
-    Tag,
-    TagSets,
-)
+from tsaudit.model.profile import Database, Measurement
+from tsaudit.model.rows import MeasureNames
+from tsaudit.model.server import ServerStatus
 from tsaudit.policy import LimitPolicy
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality as rule
 

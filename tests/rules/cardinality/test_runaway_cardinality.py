@@ -12,19 +12,11 @@ from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_so
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Arrivals, Dependency, SeriesSince, TagSets, ValuesOverTime
+from tsaudit.model.figures import FOREVER, Subject
 from tsaudit.model.finding import Currency, Outcome, RuleResult, Severity
-from tsaudit.model.profile import (
-    FOREVER,
-    Arrivals,
-    Database,
-    Dependency,
-    Profile,
-    Retention,
-    SeriesSince,
-    TagSets,
-    ValuesOverTime,
-)
+from tsaudit.model.profile import Database, Profile
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Episode, Point, Timeline
 from tsaudit.policy import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule

@@ -13,7 +13,8 @@ from tests.databases import Row, Table
 from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Severity
-from tsaudit.model.profile import ExcessRows, Storage
+from tsaudit.model.rows import ExcessRows
+from tsaudit.model.storage import Storage
 from tsaudit.rules.drift.multiplied_rows import multiplied_rows as rule
 
 A_DAY: Final = timedelta(days=1)

@@ -13,10 +13,11 @@ from tests.engines.traits import KEEP_DOCUMENTS
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import Change, LeaveOut, Merged, MergeMeasurements, Rename, SplitMeasurement
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, How, Reason, Selection, Subject
 from tsaudit.model.finding import Finding, Outcome, RuleResult
 from tsaudit.model.plan import Requested
-from tsaudit.model.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.rows import Documents
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.drift.schema_drift import schema_drift as rule
 

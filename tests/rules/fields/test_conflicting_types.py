@@ -12,9 +12,9 @@ from tests.databases import Row, Table, Value, influxql, write_lines
 from tests.rules.cases import Case, dataset, planned, run_rule
 from tests.servers import Influxd
 from tsaudit.config.settings import Target
+from tsaudit.model.columns import FieldEnd, PartOfRows
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Outcome
-from tsaudit.model.profile import FieldEnd, PartOfRows
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.fields.conflicting_types import conflicting_types as rule
 

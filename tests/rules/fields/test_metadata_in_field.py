@@ -12,14 +12,11 @@ from tests.engines.greptimedb.cases import a_table, a_text, findings
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, run_rule, table
 from tsaudit.model.change import AddIndex, MakeTag
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Field
+from tsaudit.model.figures import How, Subject
 from tsaudit.model.finding import Currency, Finding, Outcome
-from tsaudit.model.profile import (
-    Field,
-    How,
-    Profile,
-    RowPatterns,
-)
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import RowPatterns
 from tsaudit.rules.fields.metadata_in_field import metadata_in_field as rule
 
 SENSORS = ("TLM0100", "TLM0101", "TLM0102", "TLM0103", "TLM0200", "TLM0201", "TLM0202", "TLM0203")

@@ -19,9 +19,10 @@ from tsaudit.collect.row_figures import also_in
 from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import ChangeType
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Field, NumbersBy, TextsAmongNumbers
+from tsaudit.model.figures import Count, How, Ratio, Source, Subject, TableKind
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind, TextsAmongNumbers
+from tsaudit.model.profile import Profile
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

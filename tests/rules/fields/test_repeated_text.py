@@ -28,17 +28,11 @@ from tsaudit.collect.row_bytes import repeated_columns
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Reason, Subject, TableKind
 from tsaudit.model.finding import Currency, Finding, Impact, Outcome, worst_first
-from tsaudit.model.profile import (
-    Copies,
-    Profile,
-    Reason,
-    RepeatedColumns,
-    RowBytes,
-    Storage,
-    TableKind,
-)
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import Copies, RepeatedColumns, RowBytes
+from tsaudit.model.storage import Storage
 from tsaudit.rules.fields.repeated_text import repeated_text as rule
 
 

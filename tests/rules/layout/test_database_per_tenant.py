@@ -13,7 +13,8 @@ from tests.rules.cases import Case, hosts, run_rule, table
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.profile import Database, DatabaseStorage, Profile
+from tsaudit.model.profile import Database, Profile
+from tsaudit.model.storage import DatabaseStorage
 from tsaudit.rules.layout.database_per_tenant import database_per_tenant as rule
 
 HELD = (table("orders", hosts(2)), table("users", hosts(2)))

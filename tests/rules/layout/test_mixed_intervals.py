@@ -15,7 +15,8 @@ from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.profile import FieldRhythm, PartingTag, Profile, Rhythms
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import FieldRhythm, PartingTag, Rhythms
 from tsaudit.rules.layout.mixed_intervals import mixed_intervals as rule
 
 MACHINES = ("press-1", "press-2", "saw-1")

@@ -16,7 +16,8 @@ from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Measurement, Profile, RowPattern, RowPatterns
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.rows import RowPattern, RowPatterns
 from tsaudit.rules.layout.mixed_rows import mixed_rows as rule
 
 HOURS = times(4, timedelta(hours=1))

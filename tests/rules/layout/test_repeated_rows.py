@@ -15,9 +15,10 @@ from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.config.settings import Budget, Target
 from tsaudit.model.change import DropRepeats
-from tsaudit.model.figures import How, Subject
+from tsaudit.model.figures import How, Subject, TableKind
 from tsaudit.model.finding import Severity
-from tsaudit.model.profile import Copies, Profile, TableKind
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import Copies
 from tsaudit.rules.layout.repeated_rows import repeated_rows as rule
 
 

@@ -12,9 +12,10 @@ import pytest
 from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.profile import Database, Gap, Measurement, PointSample, Profile, Reason, SampledPoint
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.rows import PointSample, SampledPoint
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.layout.separated_fields import separated_fields as rule
 

@@ -18,9 +18,10 @@ from tests.servers import Postgresql
 from tsaudit.collect.earlier_days import with_column_ends
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import Rows
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import FieldEnd, PartOfRows
+from tsaudit.model.figures import Count, How, Ratio, Subject, TableKind, Window
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Count, FieldEnd, How, PartOfRows, Profile, Ratio, TableKind, Window
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
 from tsaudit.text import quantity

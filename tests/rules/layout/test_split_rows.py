@@ -12,7 +12,9 @@ from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Outcome
-from tsaudit.model.profile import Profile, RowPattern, RowPatterns, Storage
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import RowPattern, RowPatterns
+from tsaudit.model.storage import Storage
 from tsaudit.rules.layout.split_rows import split_rows as rule
 
 FIELDS = {"fieldA": "float", "fieldB": "float"}

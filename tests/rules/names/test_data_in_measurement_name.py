@@ -16,9 +16,11 @@ from tests.engines.mongodb import visits
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, planned, run_rule, table
 from tsaudit.model.change import Merged, MergeMeasurements
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Subject, TableKind
 from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import Index, MeasureName, MeasureNames, Profile, TableKind
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import MeasureName, MeasureNames
+from tsaudit.model.storage import Index
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.names.data_in_measurement_name import data_in_measurement_name as rule
 

@@ -18,10 +18,11 @@ from tests.engines.influxdb3.server import REAL
 from tests.rules.cases import Case, History, dataset, hosts, run_rule, table, with_steps
 from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Database, DatabaseStorage, Gap, Measurement, Profile, Reason, Storage
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.storage import DatabaseStorage, Storage
 from tsaudit.model.timeline import Point, Timeline, figures, stored_bytes
 from tsaudit.planning.plans import plans_of
 from tsaudit.rules.retention.growing_storage import growing_storage as rule

@@ -16,19 +16,12 @@ from tests.rules.cases import Case, History, dataset, run_rule
 from tests.servers import Postgresql
 from tsaudit.analysis.columns.columns import names_removal
 from tsaudit.config.settings import Target
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import TimeLag
+from tsaudit.model.figures import FOREVER, Subject, TableKind
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
-from tsaudit.model.profile import (
-    FOREVER,
-    Expiry,
-    Measurement,
-    Partition,
-    Partitioning,
-    Retention,
-    Storage,
-    TableKind,
-    TimeLag,
-)
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import Expiry
+from tsaudit.model.storage import Partition, Partitioning, Retention, Storage
 from tsaudit.model.timeline import Episode, Point, Timeline, figures
 from tsaudit.rules.retention.stalled_deletion import stalled_deletion as rule
 

@@ -15,19 +15,11 @@ from tests.engines.timestream.proposals import arguments, commands
 from tests.engines.traits import SPEAK_INFLUXQL
 from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table, with_steps
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Forever, Subject
 from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.profile import (
-    FOREVER,
-    Database,
-    Forever,
-    MeasureName,
-    MeasureNames,
-    Partitioning,
-    Profile,
-    Retention,
-    Storage,
-)
+from tsaudit.model.profile import Database, Profile
+from tsaudit.model.rows import MeasureName, MeasureNames
+from tsaudit.model.storage import Partitioning, Retention, Storage
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import subject_of
 from tsaudit.rules.retention.unbounded_retention import unbounded_retention as rule

@@ -11,9 +11,11 @@ import pytest
 from tests.builders import NOW, a_count, a_measurement, a_profile
 from tests.databases import Dataset, Row, Table
 from tests.rules.cases import Case, run_rule
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Subject
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import FOREVER, Database, DatabaseStorage, Profile, Retention, ServerStatus
+from tsaudit.model.profile import Database, Profile
+from tsaudit.model.server import ServerStatus
+from tsaudit.model.storage import DatabaseStorage, Retention
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.retention.unfit_shard_duration import unfit_shard_duration as rule
 

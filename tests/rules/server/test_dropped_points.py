@@ -12,23 +12,12 @@ from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile,
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Listed, Selection, Subject
+from tsaudit.model.figures import FOREVER, Gap, Listed, Reason, Selection, Subject
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import (
-    FOREVER,
-    Database,
-    FieldRhythm,
-    Gap,
-    KeptPoints,
-    Measurement,
-    Profile,
-    Reason,
-    Retention,
-    Rhythms,
-    ServerCounter,
-    ServerStatus,
-    StoredQuery,
-)
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.rows import FieldRhythm, Rhythms
+from tsaudit.model.server import KeptPoints, ServerCounter, ServerStatus, StoredQuery
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.dropped_points import dropped_points as rule
 from tsaudit.text import instant, number

@@ -24,22 +24,13 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.engine import ServerLimit
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import MergeMeasurements
+from tsaudit.model.columns import TagSets
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import (
-    Database,
-    IdSequence,
-    Measurement,
-    MeasureName,
-    MeasureNames,
-    Partition,
-    Partitioning,
-    Profile,
-    ServerCounter,
-    ServerStatus,
-    TableStatus,
-    TagSets,
-)
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.rows import MeasureName, MeasureNames
+from tsaudit.model.server import IdSequence, ServerCounter, ServerStatus, TableStatus
+from tsaudit.model.storage import Partition, Partitioning
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.near_limit import near_limit as rule
 from tsaudit.summary import of_finding

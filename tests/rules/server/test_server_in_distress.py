@@ -17,19 +17,11 @@ from tests.rules.cases import run_rule
 from tests.servers import Postgresql, run_postgresql, wait_until
 from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import (
-    FOREVER,
-    Database,
-    Measurement,
-    Profile,
-    Retention,
-    ServerCounter,
-    ServerStatus,
-    StoredQuery,
-    TableStatus,
-)
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.server import ServerCounter, ServerStatus, StoredQuery, TableStatus
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.server.near_limit import near_limit
 from tsaudit.rules.server.server_in_distress import server_in_distress as rule

@@ -19,10 +19,12 @@ from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tests.servers import Postgresql
 from tsaudit.config.settings import Harm, Target
 from tsaudit.evaluation import evaluate
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Subject, TableKind
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Index, Measurement, Partitioning, Profile, Storage, TableKind, TableStatus
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.server import TableStatus
+from tsaudit.model.storage import Index, Partitioning, Storage
 from tsaudit.model.timeline import Timeline
 from tsaudit.policy import LimitPolicy
 from tsaudit.rules.storage.missing_index import missing_index as rule

@@ -14,7 +14,7 @@ from tests.databases import Dataset, write
 from tests.planning.places import file_of
 from tests.rules.cases import hosts, run_rule, table
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Storage
+from tsaudit.model.storage import Storage
 from tsaudit.rules.storage.mostly_free_file import mostly_free_file as rule
 
 CASES = ()

@@ -20,10 +20,11 @@ from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, ta
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.change import AddPartitions
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Subject, Window
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Partition, Partitioning, Profile, Window
+from tsaudit.model.profile import Profile
+from tsaudit.model.storage import Partition, Partitioning
 from tsaudit.model.timeline import Point, Timeline, figures
 from tsaudit.rules.storage.partition_skew import partition_skew as rule
 from tsaudit.summary import of_finding

@@ -20,10 +20,13 @@ from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table, te
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.change import DropIndex
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Count, Subject
 from tsaudit.model.finding import Currency, Finding, Impact, Outcome, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Count, Index, Partitioning, Profile, Retention, RowBytes, Storage, TableStatus
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import RowBytes
+from tsaudit.model.server import TableStatus
+from tsaudit.model.storage import Index, Partitioning, Retention, Storage
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 

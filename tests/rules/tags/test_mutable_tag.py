@@ -11,9 +11,10 @@ from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.change import MakeField
+from tsaudit.model.columns import Contribution, Dependency, TagChanges, TagSets
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Outcome
-from tsaudit.model.profile import Contribution, Dependency, Measurement, TagChanges, TagSets
+from tsaudit.model.profile import Measurement
 from tsaudit.rules.tags.mutable_tag import mutable_tag as rule
 
 MACHINES = 6

@@ -32,26 +32,13 @@ from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
 from tsaudit import costs
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import Diagnose
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Dependency, Reports, SeriesSince, TagSets, Turnover, ValuesKind, ValuesOverTime
+from tsaudit.model.figures import FOREVER, How, Subject
 from tsaudit.model.finding import Currency, Finding, Jump, Outcome, RuleResult, Severity
-from tsaudit.model.profile import (
-    FOREVER,
-    Database,
-    Dependency,
-    How,
-    Measurement,
-    Profile,
-    Reports,
-    Retention,
-    RowsApart,
-    SeriesSince,
-    ServerStatus,
-    SetApart,
-    TagSets,
-    Turnover,
-    ValuesKind,
-    ValuesOverTime,
-)
+from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.rows import RowsApart, SetApart
+from tsaudit.model.server import ServerStatus
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.policy import LimitPolicy
 from tsaudit.rule import Case as RuleCase

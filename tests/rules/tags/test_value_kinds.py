@@ -10,9 +10,10 @@ import pytest
 from tests.builders import NOW, a_measurement, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import a_table, findings, steps
 from tests.rules.cases import run_rule, text_of, with_steps
+from tsaudit.model.columns import Contribution, TagChanges, TagSets
 from tsaudit.model.finding import Currency, Finding, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
+from tsaudit.model.profile import Measurement
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
 
 DECIMALS = tuple(f"{20 + i / 10}" for i in range(64))

@@ -22,7 +22,8 @@ from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.shape_rules import UNKNOWN
 from tsaudit.analysis.values.hashes import HashedTag, sample
 from tsaudit.analysis.values.value_sets import Days, ValueSet
-from tsaudit.model.profile import SAMPLE_SIZE, Arrivals, SeriesSince, ValuesKind, ValuesOverTime
+from tsaudit.model.columns import Arrivals, SeriesSince, ValuesKind, ValuesOverTime
+from tsaudit.model.figures import SAMPLE_SIZE
 
 _WINDOW_DAYS: Final = 28
 _WEEK: Final = 7

@@ -22,7 +22,8 @@ from statistics import median
 from typing import Final
 
 from tsaudit.analysis.shapes.shape_rules import description_of
-from tsaudit.model.profile import Arrivals, Dependency, Measurement, SeriesSince, Tag, ValuesOverTime
+from tsaudit.model.columns import Arrivals, Dependency, SeriesSince, Tag, ValuesOverTime
+from tsaudit.model.profile import Measurement
 
 _WEEK: Final = timedelta(days=7)
 _LEAST_SHARE: Final = 0.02

@@ -13,8 +13,9 @@ from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.model.change import Change, Diagnose, MakeField, StopSource
+from tsaudit.model.columns import Contribution, Tag, TagSets
 from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Contribution, Measurement, Tag, TagSets
+from tsaudit.model.profile import Measurement
 
 
 def main_contribution(sets: TagSets) -> Contribution | None:

@@ -11,7 +11,9 @@ from typing import Final
 from tsaudit.analysis.columns.columns import names_device, snake_case
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import CHANCE
-from tsaudit.model.profile import Arrivals, How, Measurement, Tag, TagChanges
+from tsaudit.model.columns import Arrivals, Tag, TagChanges
+from tsaudit.model.figures import How
+from tsaudit.model.profile import Measurement
 
 _ENDS: Final = re.compile(
     r"(^|_)(pod|container|docker|process|proc|pid|worker|executor|replica|runner)s?(_?(id|uid|uuid|name|hash))?$"

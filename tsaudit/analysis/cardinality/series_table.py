@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tsaudit.model.profile import Contribution
+from tsaudit.model.columns import Contribution
 
 _LUCK: Final = 0.01
 """Highest probability, per measurement, of reporting a coincidence as a dependency."""

@@ -23,7 +23,8 @@ import pyarrow as pa
 
 from tsaudit.analysis.cardinality.series_table import Drop, SeriesTable, alike, in_threads
 from tsaudit.analysis.values.hashes import Counted, HashedTag, Thinning, hashes, sample, series_hashes
-from tsaudit.model.profile import SAMPLE_SIZE, Contribution, Dependency, Source, TagSets
+from tsaudit.model.columns import Contribution, Dependency, TagSets
+from tsaudit.model.figures import SAMPLE_SIZE, Source
 
 ABSENT: Final = 0
 """The number for "this series lacks the tag"; values are numbered from 1."""

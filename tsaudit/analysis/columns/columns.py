@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import Measurement, Role, TableKind
+from tsaudit.model.figures import Role, TableKind
+from tsaudit.model.profile import Measurement
 from tsaudit.text import number, percent
 from tsaudit.text.table_roles import CONFIGURED, DECLARED, IN_KEY, KEY_ALONE, NOT_EVALUATED, OUTSIDE_KEY
 

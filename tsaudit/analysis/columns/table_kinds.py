@@ -37,7 +37,7 @@ from tsaudit.analysis.columns.columns import (
 )
 from tsaudit.analysis.rows.over_time import spacing
 from tsaudit.analysis.significance import ALIKE
-from tsaudit.model.profile import CLASSIFIED, SERIES_KINDS, TableKind
+from tsaudit.model.figures import CLASSIFIED, SERIES_KINDS, TableKind
 from tsaudit.text import percent
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from tsaudit.analysis.columns.columns import (
     native,
     words_of,
 )
-from tsaudit.model.profile import Role, Window
+from tsaudit.model.figures import Role, Window
 from tsaudit.text import instant as instant_description
 from tsaudit.text import percent
 

@@ -25,7 +25,8 @@ import numpy.typing as npt
 from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, order_by
 from tsaudit.analysis.significance import CHANCE, ENOUGH, NEARLY_ALL
 from tsaudit.analysis.values.hashes import mixed
-from tsaudit.model.profile import PointSample, SampledPoint, Source
+from tsaudit.model.figures import Source
+from tsaudit.model.rows import PointSample, SampledPoint
 
 Numbers = npt.NDArray[np.int64]
 

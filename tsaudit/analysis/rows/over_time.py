@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, counted, distinct, order_by
-from tsaudit.model.profile import Source, TagChanges, Turnover
+from tsaudit.model.columns import TagChanges, Turnover
+from tsaudit.model.figures import Source
 
 Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]

@@ -26,7 +26,9 @@ from tsaudit.analysis.shapes.periods import FILLED, dated_templates
 from tsaudit.analysis.shapes.shape_rules import KUBERNETES, is_random
 from tsaudit.analysis.significance import A_LIST
 from tsaudit.model.change import ColumnPart, Merged
-from tsaudit.model.profile import Field, KeyedFields, Measurement
+from tsaudit.model.columns import Field
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import KeyedFields
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from tsaudit.engines.sql import BATCHED, FileEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.sql.connector import FileDriver
-    from tsaudit.model.profile import Index
+    from tsaudit.model.storage import Index
 
 
 class Duckdb(FileEngine):

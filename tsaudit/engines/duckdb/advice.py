@@ -10,7 +10,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.statements import Part, enumerated, fits, folded
 from tsaudit.model.change import DropIndex
-from tsaudit.model.profile import Index
+from tsaudit.model.storage import Index
 from tsaudit.text import many
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
-from tsaudit.model.profile import Role
+from tsaudit.model.figures import Role
 
 _NAME: Final = r"(?:\"(?:\"\"|[^\"])*\"|`(?:``|[^`])*`)"
 _NAMES: Final = rf"{_NAME}(?:, {_NAME})*"

@@ -19,7 +19,7 @@ from tsaudit.engines.greptimedb.catalog import LEGACY_FORMAT, CreateTable, Row, 
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
 from tsaudit.engines.sql import batching
 from tsaudit.model.facts import FACTS, Given, OfMeasurement
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 _ENGINE: Final = "greptimedb"
 _GRANT: Final = "a read-only user is enough, see sql/greptimedb/grants.md"

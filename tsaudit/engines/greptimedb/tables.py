@@ -7,8 +7,11 @@ from datetime import timedelta
 from typing import Final
 
 from tsaudit.analysis.columns.columns import is_text, names_device
+from tsaudit.model.columns import Field
+from tsaudit.model.figures import How
 from tsaudit.model.finding import Currency, Impact
-from tsaudit.model.profile import Field, How, Index, Measurement, Profile
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.storage import Index
 
 ENGINE: Final = "greptimedb"
 DESIGN: Final = "https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/"

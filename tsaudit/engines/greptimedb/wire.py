@@ -26,7 +26,7 @@ from sqlalchemy.pool import NullPool
 
 from tsaudit.engines.connection import AddressError, ConnectorError, FactError, TooManyFilesError
 from tsaudit.errors import TsauditError
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 from tsaudit.net.addresses import IN_CLEAR, is_loopback, sql_url
 from tsaudit.net.port_probe import what_listens
 from tsaudit.net.watchdog import shut_down

@@ -11,7 +11,8 @@ from tsaudit.engines.quoting import Language
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tsaudit.model.profile import Measurement, MisdatedRows
+    from tsaudit.model.profile import Measurement
+    from tsaudit.model.rows import MisdatedRows
 
 
 class InfluxEngine(Engine):

@@ -24,8 +24,10 @@ from tsaudit.model.change import (
     SetRetention,
     StopSource,
 )
+from tsaudit.model.figures import FOREVER
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import FOREVER, Measurement, Retention
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import Retention
 from tsaudit.text import day, instant, listed, many, number, retention
 
 _MOST_QUERIES: Final = 3

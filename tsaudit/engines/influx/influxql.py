@@ -15,8 +15,7 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSe
 from tsaudit.engines.http_client import json_object, lines
 from tsaudit.engines.influx.series_keys import by_measurement, parse, read_listing
 from tsaudit.model.facts import OfMeasurement
-from tsaudit.model.figures import Role
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason, Role
 from tsaudit.net import http
 
 CHUNK_ROWS: Final = 10_000

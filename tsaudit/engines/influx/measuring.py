@@ -31,22 +31,10 @@ from tsaudit.collect.reading import (
 from tsaudit.collect.rows import describe_fields, series_of_read
 from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, scaled_error, slice_of, with_row_count
+from tsaudit.model.columns import Field, Tag
 from tsaudit.model.facts import OfDatabase, OfRowCount, OfRowSample
-from tsaudit.model.profile import (
-    POLICY_SEPARATOR,
-    Count,
-    Database,
-    Field,
-    How,
-    Measurement,
-    Reason,
-    Role,
-    TableKind,
-    Tag,
-    Window,
-    how_summed,
-    utc_now,
-)
+from tsaudit.model.figures import POLICY_SEPARATOR, Count, How, Reason, Role, TableKind, Window, how_summed, utc_now
+from tsaudit.model.profile import Database, Measurement
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 

@@ -24,8 +24,9 @@ from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, turnover
 from tsaudit.collect.series import SERIES_KEPT
+from tsaudit.model.columns import Contribution, Tag, TagSets
 from tsaudit.model.facts import OfRowCount, OfRowSlice
-from tsaudit.model.profile import Contribution, Count, How, Role, Source, Tag, TagSets, Window
+from tsaudit.model.figures import Count, How, Role, Source, Window
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Series
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 OWN_DATABASE: Final = "_internal"
 _GO_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")

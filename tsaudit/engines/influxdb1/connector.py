@@ -30,7 +30,7 @@ from tsaudit.engines.influxdb1 import answers
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.engines.quoting import Language
 from tsaudit.model.facts import FACTS, Given, OfMeasurement
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 

@@ -9,7 +9,9 @@ from typing import Final
 
 from tsaudit.engines.engine import Downsampling
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import POLICY_SEPARATOR, Database, Profile, StoredQuery
+from tsaudit.model.figures import POLICY_SEPARATOR
+from tsaudit.model.profile import Database, Profile
+from tsaudit.model.server import StoredQuery
 
 _ENGINE: Final = "influxdb1"
 _NAME: Final = r'(?:"(?:[^"\\]|\\.)*"|\w+)'

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tsaudit.model.profile import POLICY_SEPARATOR
+from tsaudit.model.figures import POLICY_SEPARATOR
 
 FieldRow = tuple[str, str, str]
 """Measurement, field, and data type."""

@@ -28,7 +28,7 @@ from tsaudit.engines import http_client, queries
 from tsaudit.engines.connection import Access, FactError, FactQuery
 from tsaudit.engines.http_client import HttpClient, metric_samples
 from tsaudit.engines.influx import influxql
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 from tsaudit.net.http import TooBigAnswerError, whole
 
 DIALECT: Final = {"annotations": ["datatype"], "header": True, "delimiter": ","}

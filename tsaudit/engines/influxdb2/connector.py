@@ -29,7 +29,7 @@ from tsaudit.engines.http_client import MOST_BYTES
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influxdb2 import client
 from tsaudit.model.facts import Given, OfMeasurement
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 _ENGINE: Final = "influxdb2"
 _PAGE: Final = 100

@@ -26,7 +26,7 @@ from tsaudit.engines.influx import influxql
 from tsaudit.engines.influxdb3 import flight_process
 from tsaudit.engines.influxdb3.flight_process import DONE
 from tsaudit.errors import TsauditError
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 from tsaudit.net import http
 from tsaudit.net.http import UnfitAnswerError
 

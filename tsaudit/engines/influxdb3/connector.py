@@ -23,7 +23,7 @@ from tsaudit.engines.connection import (
 )
 from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.model.facts import FACTS, Given
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 _ENGINE: Final = "influxdb3"
 _CATALOG: Final = "_internal"

@@ -19,7 +19,7 @@ from pymongo.synchronous.pool import Connection, Pool
 from tsaudit.engines import queries
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.mongodb.documents import READ
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 _MOST_BYTES: Final = 17_000_000
 """Maximum size of a response: a document of 16 MiB, or a batch of that size, plus overhead.

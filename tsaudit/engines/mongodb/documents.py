@@ -20,8 +20,8 @@ from bson.dbref import DBRef
 
 from tsaudit.analysis.columns.columns import HINT, words_of
 from tsaudit.analysis.columns.time_columns import TIME_NAMES
+from tsaudit.model.columns import ItemGrowth
 from tsaudit.model.figures import with_zone
-from tsaudit.model.profile import ItemGrowth
 
 READ: Final[CodecOptions[Mapping[str, Any]]] = CodecOptions(
     tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_AUTO, unicode_decode_error_handler="replace"

@@ -23,27 +23,11 @@ from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.mongodb.collections import is_series
 from tsaudit.engines.mongodb.connector import LARGEST_SHARE
 from tsaudit.engines.mongodb.documents import DatedArray, growth, time_form
+from tsaudit.model.columns import Field, ItemGrowth, Items, Tag, ValuesOfType
 from tsaudit.model.facts import OfBuckets, OfDocuments, OfMeasurement
-from tsaudit.model.profile import (
-    MAX_PATTERNS,
-    Buckets,
-    Count,
-    Documents,
-    Field,
-    How,
-    ItemGrowth,
-    Items,
-    KeyedFields,
-    Ratio,
-    Reason,
-    RowPattern,
-    RowPatterns,
-    Source,
-    TableKind,
-    Tag,
-    ValuesOfType,
-    Window,
-)
+from tsaudit.model.figures import Count, How, Ratio, Reason, Source, TableKind, Window
+from tsaudit.model.rows import MAX_PATTERNS, Documents, KeyedFields, RowPattern, RowPatterns
+from tsaudit.model.storage import Buckets
 from tsaudit.text import many, size
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tsaudit.engines.sql import BATCHED, SqlEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.quoting import Qualified
-    from tsaudit.model.profile import IdSequence
+    from tsaudit.model.server import IdSequence
 
 
 _DOCS: Final = "https://www.postgresql.org/docs/current"

@@ -14,7 +14,7 @@ from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.statements import Part, folded
 from tsaudit.model.change import AddIndex, AddPartitions, ChangeType, SetRetention
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import DEFAULT_PARTITION, Partition
+from tsaudit.model.storage import DEFAULT_PARTITION, Partition
 from tsaudit.text import many
 
 _HYPERTABLE: Final = "timescaledb.compress"

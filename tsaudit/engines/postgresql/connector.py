@@ -25,7 +25,7 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, AddressError, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.sql import batching
 from tsaudit.model.facts import FACTS, Given, OfMeasurement, Scope
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 from tsaudit.net import postgresql as wire
 from tsaudit.net.addresses import IN_CLEAR, sql_url
 from tsaudit.net.port_probe import what_listens

@@ -21,7 +21,7 @@ from tsaudit.engines.opening import missing_driver
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import batching
 from tsaudit.model.facts import Given, OfMeasurement
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 from tsaudit.net.addresses import sql_url
 from tsaudit.net.watchdog import OutOfTimeError, bounded
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.engines.engine import Engine, ServerLimit, Words
 
 if TYPE_CHECKING:
+    from tsaudit.model.columns import Tag
     from tsaudit.model.finding import Impact
-    from tsaudit.model.profile import Measurement, Tag
+    from tsaudit.model.profile import Measurement
 
 
 _GUIDE: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide"

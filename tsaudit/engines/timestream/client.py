@@ -29,7 +29,7 @@ from botocore.utils import get_environ_proxies
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from tsaudit.engines.connection import ConnectorError, FactError
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 from tsaudit.net import http
 from tsaudit.net.http import BoundedPool, UnfitAnswerError, through, whole
 from tsaudit.net.watchdog import OutOfTimeError, within

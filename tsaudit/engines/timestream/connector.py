@@ -17,7 +17,7 @@ from tsaudit.engines.connection import Access, AddressError, ConnectorError, Fac
 from tsaudit.engines.timestream.client import Account, Client
 from tsaudit.engines.timestream.tables import DATABASE_KEY, ENFORCEMENT, KEY, REJECTED
 from tsaudit.model.facts import Given
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 
 _ENGINE: Final = "timestream"
 _QUERY: Final = "timestream-query"

@@ -17,21 +17,10 @@ from tsaudit.collect.roles import roles_without_rows
 from tsaudit.collect.row_figures import some_values
 from tsaudit.collect.rows import describe_fields, patterns_and_rhythms, sample_source, series_of_read
 from tsaudit.collect.series import scope
+from tsaudit.model.columns import Tag
 from tsaudit.model.facts import OfMeasurement
-from tsaudit.model.profile import (
-    MAX_MEASURE_NAMES,
-    Count,
-    How,
-    MeasureName,
-    MeasureNames,
-    Ratio,
-    Reason,
-    Role,
-    SharedInstants,
-    Source,
-    TableKind,
-    Tag,
-)
+from tsaudit.model.figures import Count, How, Ratio, Reason, Role, Source, TableKind
+from tsaudit.model.rows import MAX_MEASURE_NAMES, MeasureName, MeasureNames, SharedInstants
 from tsaudit.text import many
 
 if TYPE_CHECKING:

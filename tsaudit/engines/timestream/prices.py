@@ -16,8 +16,12 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.analysis.columns.columns import is_text
 from tsaudit.engines.timestream.tables import magnetic_days, memory_hours
+from tsaudit.model.columns import Field, Tag
+from tsaudit.model.figures import Ratio
 from tsaudit.model.finding import Currency, Impact
-from tsaudit.model.profile import Field, Measurement, MeasureName, Ratio, StoredQuery, Tag
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import MeasureName
+from tsaudit.model.server import StoredQuery
 from tsaudit.rule import Case
 
 WRITTEN_GB: Final = 0.50

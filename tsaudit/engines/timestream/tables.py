@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.model.change import Change, Claim
-from tsaudit.model.profile import Measurement, Tag
+from tsaudit.model.columns import Tag
+from tsaudit.model.profile import Measurement
 
 KEY: Final = "CompositePartitionKey"
 """The option with the dimension by which a table is partitioned; absent if only the measure name is used."""

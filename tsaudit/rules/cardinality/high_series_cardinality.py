@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tsaudit import costs
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import SERIES_KINDS, Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Limit
-from tsaudit.model.profile import SERIES_KINDS, Measurement
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.rules.series_estimate import (
     COUNT_FIELDS,

@@ -14,9 +14,9 @@ from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import remedies
 from tsaudit.analysis.significance import NEARLY_ALL
 from tsaudit.model.change import Change, Diagnose
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import SERIES_KINDS, Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Forecast, Impact, Limit
-from tsaudit.model.profile import SERIES_KINDS, Measurement
+from tsaudit.model.profile import Measurement
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import main_tags, series_limit, series_of

@@ -9,7 +9,8 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.model.finding import Currency, Evidence, Finding
-from tsaudit.model.profile import ExcessRows, Measurement
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import ExcessRows
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import day as written
 from tsaudit.text import number, percent, size

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.model.change import Change, Diagnose, MergeMeasurements
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Role, Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Measurement, Profile, Role
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from tsaudit.analysis.columns.columns import distinct_types
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Diagnose
+from tsaudit.model.columns import Field
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import day, listed, number
 

@@ -10,8 +10,10 @@ from tsaudit.analysis.columns.columns import VALUE, is_integer, is_text, names_s
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
+from tsaudit.model.columns import Field
+from tsaudit.model.figures import How
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Field, How, Measurement
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, many, number, percent
 

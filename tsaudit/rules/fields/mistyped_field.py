@@ -15,16 +15,10 @@ from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
+from tsaudit.model.columns import Field, NumbersBy, StoppedTotals, TextsAmongNumbers
+from tsaudit.model.figures import How, TableKind
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import (
-    Field,
-    How,
-    Measurement,
-    NumbersBy,
-    StoppedTotals,
-    TableKind,
-    TextsAmongNumbers,
-)
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules import downsampling, wrong_times
 from tsaudit.text import count, listed, many, number, percent

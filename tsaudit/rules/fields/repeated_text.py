@@ -11,8 +11,10 @@ from tsaudit import costs
 from tsaudit.analysis.columns.columns import is_of_loader, is_reference
 from tsaudit.analysis.significance import ENOUGH, WORTH_MOVING
 from tsaudit.engines.quoting import Qualified
+from tsaudit.model.figures import TableKind
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import EqualColumns, Measurement, RepeatedColumns, RowBytes, TableKind
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import EqualColumns, RepeatedColumns, RowBytes
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 

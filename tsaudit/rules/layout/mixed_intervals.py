@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import CHANCE
 from tsaudit.model.change import SplitMeasurement
+from tsaudit.model.figures import SERIES_KINDS
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import SERIES_KINDS, FieldRhythm, Measurement, Rhythms
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import FieldRhythm, Rhythms
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 

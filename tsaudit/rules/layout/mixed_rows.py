@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.analysis.shapes.name_families import named_fields
 from tsaudit.analysis.significance import ALIKE, NEARLY_ALL
 from tsaudit.model.change import Change, SplitMeasurement
+from tsaudit.model.figures import SERIES_KINDS
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import MeasureName
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 

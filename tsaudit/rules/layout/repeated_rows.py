@@ -9,7 +9,8 @@ from tsaudit.analysis.columns.columns import is_load_stamp
 from tsaudit.model.change import DropRepeats
 from tsaudit.model.figures import How
 from tsaudit.model.finding import Currency, Evidence, Finding
-from tsaudit.model.profile import Copies, Measurement
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import Copies
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, span
 

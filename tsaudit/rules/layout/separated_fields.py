@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.significance import A_LIST
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import SERIES_KINDS, Subject
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import MOST_COMPARED_FIELDS, SERIES_KINDS, Measurement
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import MOST_COMPARED_FIELDS
 from tsaudit.rule import Case, Reach, rule
 from tsaudit.rules import downsampling
 from tsaudit.text import listed, many, number, percent

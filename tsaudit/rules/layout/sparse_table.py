@@ -11,18 +11,11 @@ from tsaudit.analysis.columns.columns import is_integer, is_number
 from tsaudit.analysis.shapes.name_families import named_fields
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Diagnose
+from tsaudit.model.columns import Field, FieldEnd, PartOfRows
+from tsaudit.model.figures import SERIES_KINDS, How, Ratio, TableKind
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import (
-    SERIES_KINDS,
-    Field,
-    FieldEnd,
-    How,
-    Measurement,
-    MeasureName,
-    PartOfRows,
-    Ratio,
-    TableKind,
-)
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import MeasureName
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import duration, listed, many, number, percent, plural, under

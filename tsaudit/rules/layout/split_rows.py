@@ -7,8 +7,10 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.significance import ALIKE
+from tsaudit.model.figures import SERIES_KINDS
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import MeasureName, RowPatterns
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 

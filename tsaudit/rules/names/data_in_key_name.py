@@ -10,7 +10,8 @@ from tsaudit import costs
 from tsaudit.analysis.shapes.name_families import NameFamily, grids, keyed_fields
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding
-from tsaudit.model.profile import KeyedFields, Measurement
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import KeyedFields
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number
 

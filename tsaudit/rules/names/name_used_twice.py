@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import Final
 
 from tsaudit.model.change import Change, Diagnose, MakeTag, Rename
+from tsaudit.model.columns import Field, SplitName, Tag
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Field, Measurement, SplitName, Tag
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import day, many, span
 

@@ -15,7 +15,8 @@ from tsaudit.analysis.partition_ranges import range_of
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.model.figures import READ_BY_TIME
 from tsaudit.model.finding import Currency, Evidence, Finding
-from tsaudit.model.profile import EXPIRY_GRACE, Measurement
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import EXPIRY_GRACE
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, rule, subject_of, table_of
 from tsaudit.text import day as written

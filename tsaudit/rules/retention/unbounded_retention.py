@@ -8,9 +8,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tsaudit.model.change import SetRetention
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, READ_BY_TIME, Subject
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import FOREVER, READ_BY_TIME, Database, Measurement, Retention
+from tsaudit.model.profile import Database, Measurement
+from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules import downsampling

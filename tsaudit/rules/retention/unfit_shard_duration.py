@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import FOREVER, Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import FOREVER, Database, Retention
+from tsaudit.model.profile import Database
+from tsaudit.model.storage import Retention
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import day as written
 from tsaudit.text import duration, many, number, retention, rounded_down, size

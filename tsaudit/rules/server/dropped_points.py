@@ -15,7 +15,8 @@ from tsaudit.engines.engine import ServerLimit
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Database, KeptPoints, Measurement, ServerStatus
+from tsaudit.model.profile import Database, Measurement
+from tsaudit.model.server import KeptPoints, ServerStatus
 from tsaudit.rule import Case, declared_limit, rule, subject_of
 from tsaudit.rules.downsampling import regular_interval
 from tsaudit.rules.series_estimate import main_tags, series_limit, stopgap, values_limit

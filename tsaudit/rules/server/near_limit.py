@@ -16,7 +16,10 @@ from tsaudit.harm import severity_of
 from tsaudit.model.change import Change, MakeField
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import SERVER, Currency, Evidence, Finding, Impact, Limit
-from tsaudit.model.profile import Database, Measurement, MeasureNames, Partitioning, ServerCounter, TableStatus
+from tsaudit.model.profile import Database, Measurement
+from tsaudit.model.rows import MeasureNames
+from tsaudit.model.server import ServerCounter, TableStatus
+from tsaudit.model.storage import Partitioning
 from tsaudit.rule import Case, Reach, Threshold, declared_limit, rule, subject_of
 from tsaudit.rules.merged_families import merged, tenants
 from tsaudit.rules.series_estimate import on_sample

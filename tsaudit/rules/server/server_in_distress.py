@@ -9,7 +9,7 @@ from typing import Final
 from tsaudit.engines.engine import Failure
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import ServerCounter, ServerStatus
+from tsaudit.model.server import ServerCounter, ServerStatus
 from tsaudit.rule import Case, rule
 from tsaudit.rules import downsampling
 from tsaudit.text import day as written

@@ -8,8 +8,10 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.model.change import AddIndex, DropIndex
+from tsaudit.model.figures import READ_BY_TIME, TableKind
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import READ_BY_TIME, Index, Measurement, TableKind
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import Index
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number, rounded, size
 from tsaudit.text.impacts import a_day_or_less

@@ -16,7 +16,8 @@ from tsaudit.engines.queries import query_name
 from tsaudit.model.change import AddPartitions, DropPartitions
 from tsaudit.model.figures import How, Source
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import DEFAULT_PARTITION, Partition, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, rounded, size
 

@@ -10,7 +10,8 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.model.change import DropIndex
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Index, Measurement
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import Index
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import listed, many, number, percent, rows_of, size
 

@@ -9,8 +9,10 @@ from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.composites import Composite, split_composite
 from tsaudit.analysis.shapes.shapes import redact
 from tsaudit.model.change import ColumnPart, SplitColumn
+from tsaudit.model.columns import Field, Tag
+from tsaudit.model.figures import READ_BY_TIME
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import READ_BY_TIME, Field, Measurement, Tag
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, plural
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tags
+from tsaudit.model.columns import Tag, TagChanges
+from tsaudit.model.figures import SERIES_KINDS
 from tsaudit.model.finding import Currency, Evidence, Finding
-from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number
 

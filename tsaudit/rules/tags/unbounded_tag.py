@@ -17,17 +17,10 @@ from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import NEARLY_ALL, REPEATS
 from tsaudit.guidelines import matters
 from tsaudit.model.change import Diagnose, StopSource
+from tsaudit.model.columns import SeriesSince, Tag, Turnover, ValuesOverTime
+from tsaudit.model.figures import SERIES_KINDS, Count, How
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Jump, Limit
-from tsaudit.model.profile import (
-    SERIES_KINDS,
-    Count,
-    How,
-    Measurement,
-    SeriesSince,
-    Tag,
-    Turnover,
-    ValuesOverTime,
-)
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import (
     MAX_VALUES,

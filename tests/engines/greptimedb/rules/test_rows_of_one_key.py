@@ -14,9 +14,9 @@ from tests.engines.greptimedb.test_rows_kept_twice import CASES as ROWS_KEPT_TWI
 from tests.engines.greptimedb.test_rows_of_events import CASES as ROWS_OF_EVENTS
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.rows_of_one_key import rows_of_one_key as rule
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Ratio, Subject
 from tsaudit.model.finding import Currency, Severity
-from tsaudit.model.profile import Measurement, Ratio
+from tsaudit.model.profile import Measurement
 
 
 def _logs(append_mode: str, lines: tuple[str, ...] = LINES, name: str = "message") -> Dataset:

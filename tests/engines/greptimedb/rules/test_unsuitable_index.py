@@ -14,7 +14,9 @@ from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_index import unsuitable_index as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Severity
-from tsaudit.model.profile import Measurement, RowPatterns, Storage
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import RowPatterns
+from tsaudit.model.storage import Storage
 
 MB = 1_000_000
 

@@ -12,9 +12,10 @@ from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_time_index import unsuitable_time_index as rule
+from tsaudit.model.columns import Field, TimeLag
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity
-from tsaudit.model.profile import Field, Measurement, TimeLag
+from tsaudit.model.profile import Measurement
 
 
 def _readings(index: str, other: str, lag: timedelta) -> Dataset:

@@ -14,9 +14,12 @@ from tests.engines.mongodb.builders import a_collection, days
 from tests.engines.mongodb.mongosh import one_line
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept as rule
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import Field
+from tsaudit.model.figures import Selection, Subject
 from tsaudit.model.finding import Basis, Currency, Finding, Outcome, Severity
-from tsaudit.model.profile import Activity, Field, Measurement, Selection, Storage
+from tsaudit.model.profile import Measurement
+from tsaudit.model.server import Activity
+from tsaudit.model.storage import Storage
 from tsaudit.model.timeline import Point, Timeline
 
 MB = 1_000_000

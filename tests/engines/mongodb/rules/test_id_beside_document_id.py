@@ -18,7 +18,8 @@ from tsaudit.engines.mongodb.collections import UseAsId
 from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
-from tsaudit.model.profile import Measurement, Storage
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import Storage
 
 CASES = (
     Case(

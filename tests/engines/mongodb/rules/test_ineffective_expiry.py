@@ -20,10 +20,12 @@ from tsaudit.config.settings import Harm, Target
 from tsaudit.engines.mongodb.rules.ineffective_expiry import ineffective_expiry as rule
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import ChangeType
+from tsaudit.model.columns import Field
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Field, Index, Profile
+from tsaudit.model.profile import Profile
+from tsaudit.model.storage import Index
 from tsaudit.rules.fields.conflicting_types import conflicting_types
 
 _WEEK = 604_800

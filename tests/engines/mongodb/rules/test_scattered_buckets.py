@@ -18,7 +18,7 @@ from tsaudit.engines.mongodb.rules.scattered_buckets import bucket_bytes
 from tsaudit.engines.mongodb.rules.scattered_buckets import scattered_buckets as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
-from tsaudit.model.profile import Buckets, Storage
+from tsaudit.model.storage import Buckets, Storage
 
 SERIES = {"timeseries": {"timeField": "at", "metaField": "meta"}}
 

@@ -13,9 +13,11 @@ from tests.databases import Collection, Dataset, times
 from tests.engines.mongodb.builders import a_collection
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.time_data_as_documents import time_data_as_documents as rule
+from tsaudit.model.columns import Field
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
-from tsaudit.model.profile import Field, Measurement, Storage
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import Storage
 
 READINGS = [{"time": at, "sensor": f"TLM{i % 5}", "celsius": 20 + i / 7} for i, at in enumerate(times(300))]
 CASES = (

@@ -13,9 +13,10 @@ from tests.engines.mongodb.builders import a_collection
 from tests.engines.mongodb.mongosh import one_line
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
+from tsaudit.model.columns import Items
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
-from tsaudit.model.profile import Items, Profile
+from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 
 CASES = (

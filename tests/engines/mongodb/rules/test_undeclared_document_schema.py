@@ -11,9 +11,10 @@ from tests.engines.mongodb.builders import a_collection, days
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema as rule
 from tsaudit.evaluation import evaluate
+from tsaudit.model.columns import Field
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, Outcome, Severity
-from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.profile import Measurement
 from tsaudit.policy import LimitPolicy
 from tsaudit.rules.fields.conflicting_types import conflicting_types
 

@@ -15,7 +15,9 @@ from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.postgresql.rules.dead_rows import dead_rows as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Index, Partitioning, Profile, ServerCounter, ServerStatus, Storage, TableStatus
+from tsaudit.model.profile import Profile
+from tsaudit.model.server import ServerCounter, ServerStatus, TableStatus
+from tsaudit.model.storage import Index, Partitioning, Storage
 from tsaudit.model.timeline import Timeline
 from tsaudit.text import size
 

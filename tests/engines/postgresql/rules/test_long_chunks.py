@@ -13,17 +13,11 @@ from tests.collecting import collected
 from tests.engines.postgresql.timescaledb import Timescaledb
 from tests.rules.cases import run_rule
 from tsaudit.engines.postgresql.rules.long_chunks import long_chunks as rule
+from tsaudit.model.figures import FOREVER
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import (
-    FOREVER,
-    Measurement,
-    Partition,
-    Partitioning,
-    Profile,
-    Retention,
-    ServerStatus,
-    Storage,
-)
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.server import ServerStatus
+from tsaudit.model.storage import Partition, Partitioning, Retention, Storage
 
 GB = 10**9
 CASES = ()

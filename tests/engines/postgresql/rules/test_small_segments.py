@@ -12,7 +12,7 @@ from tests.engines.postgresql.timescaledb import Timescaledb
 from tests.rules.cases import run_rule
 from tsaudit.engines.postgresql.rules.small_segments import small_segments as rule
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Partitioning, Storage
+from tsaudit.model.storage import Partitioning, Storage
 
 CASES = ()
 """Only TimescaleDB has such chunks, and the tests write no data sets to it."""

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.builders import NOW
-from tsaudit.model.profile import TableKind
+from tsaudit.model.figures import TableKind
 
 Row = Sequence[Any]
 

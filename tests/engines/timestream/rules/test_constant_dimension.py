@@ -10,9 +10,9 @@ from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ta
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, planned, run_rule
 from tsaudit.engines.timestream.rules.constant_dimension import constant_dimension as rule
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Ratio, Subject
 from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import Profile, Ratio
+from tsaudit.model.profile import Profile
 
 SAME = {"account": "123456789012", "environment": "production"}
 

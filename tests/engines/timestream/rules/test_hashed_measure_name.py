@@ -8,7 +8,8 @@ from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.hashed_measure_name import hashed_measure_name as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import MeasureName, MeasureNames, Profile
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import MeasureName, MeasureNames
 
 CASES = (
     Case(breaks=devops("hashed"), keeps=devops("multi"), subject=Subject("", "devops")),

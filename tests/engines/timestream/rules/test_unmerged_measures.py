@@ -15,7 +15,8 @@ from tests.rules.cases import Case, dataset, run_rule, with_steps
 from tsaudit.engines.timestream.rules.unmerged_measures import unmerged_measures as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Outcome, Severity
-from tsaudit.model.profile import MeasureName, MeasureNames, Profile, SharedInstants
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import MeasureName, MeasureNames, SharedInstants
 
 SOIL = tuple(
     Row(

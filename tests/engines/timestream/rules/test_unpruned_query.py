@@ -13,7 +13,8 @@ from tests.rules.cases import Case, run_rule
 from tsaudit.engines.timestream.rules.unpruned_query import unpruned_query as rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
-from tsaudit.model.profile import MeasureName, MeasureNames, StoredQuery
+from tsaudit.model.rows import MeasureName, MeasureNames
+from tsaudit.model.server import StoredQuery
 from tsaudit.model.timeline import Point, Timeline
 
 GB = 1_000_000_000

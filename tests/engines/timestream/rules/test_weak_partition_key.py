@@ -23,7 +23,8 @@ from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_k
 from tsaudit.engines.timestream.tables import best_key
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
-from tsaudit.model.profile import MeasureName, MeasureNames, Profile
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import MeasureName, MeasureNames
 
 FEW = {"weak-partition-key.min_values": 10}
 

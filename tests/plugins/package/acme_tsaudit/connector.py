@@ -12,7 +12,7 @@ import pyarrow as pa
 from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows
 from tsaudit.model.facts import Given
-from tsaudit.model.profile import Reason
+from tsaudit.model.figures import Reason
 from tsaudit.net.watchdog import OutOfTimeError, bounded
 
 

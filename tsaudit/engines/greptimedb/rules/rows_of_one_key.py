@@ -10,8 +10,9 @@ from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.engines.greptimedb import tables
 from tsaudit.model.change import Change, DropRepeats, MakeTag, SetOption
+from tsaudit.model.columns import Field, Tag
 from tsaudit.model.finding import Currency, Evidence, Finding
-from tsaudit.model.profile import Field, Measurement, Tag
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 

@@ -13,8 +13,10 @@ from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.engines.greptimedb.tables import DESIGN, LOW_CARDINALITY, has_given_columns, indexes_on, primary_key
 from tsaudit.model.change import AddIndex, Change, DropIndex
+from tsaudit.model.columns import Field, Tag
+from tsaudit.model.figures import Count
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Limit
-from tsaudit.model.profile import Count, Field, Measurement, Tag
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number
 

@@ -8,8 +8,9 @@ from typing import Final
 
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.engines.greptimedb.tables import is_metric
+from tsaudit.model.columns import Field, TimeLag
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import Field, Measurement, TimeLag
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, number, percent
 

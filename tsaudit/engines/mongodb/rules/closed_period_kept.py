@@ -10,9 +10,9 @@ from tsaudit import costs
 from tsaudit.analysis.collection_families import CollectionFamily, Member, collection_families, documents_of, total
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import KeepCounts
+from tsaudit.model.columns import Field
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding
-from tsaudit.model.profile import Field
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import day, many, number, size

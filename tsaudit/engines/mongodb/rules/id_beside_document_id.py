@@ -12,9 +12,11 @@ from tsaudit.analysis.collection_families import CollectionFamily, families_by_m
 from tsaudit.analysis.columns.columns import words_of
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import UseAsId, is_more_than_room
+from tsaudit.model.columns import Field
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Field, Index, Measurement
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import Index
 from tsaudit.rule import Case, rule
 from tsaudit.text import day, listed, many, number, percent, size
 

@@ -10,9 +10,12 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.engines.mongodb.collections import ConvertToDates
 from tsaudit.model.change import Change, ChangeType, Diagnose
+from tsaudit.model.columns import Field, ValuesOfType
 from tsaudit.model.figures import with_zone
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Documents, Field, Index, Measurement, ValuesOfType
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import Documents
+from tsaudit.model.storage import Index
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, rounded, size
 

@@ -10,8 +10,10 @@ from tsaudit import costs
 from tsaudit.analysis.columns.columns import distinct_types
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import LongerSpan, is_more_than_room
+from tsaudit.model.columns import Field
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Buckets, Field, Measurement
+from tsaudit.model.profile import Measurement
+from tsaudit.model.storage import Buckets
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, rounded
 

@@ -10,8 +10,9 @@ from tsaudit.analysis.columns.columns import CHANGED, STATE, distinct_types, nam
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import MakeTimeSeries, is_more_than_room, is_series, left_by_compression
+from tsaudit.model.columns import Field
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, number, size
 

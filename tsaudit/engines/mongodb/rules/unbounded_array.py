@@ -8,8 +8,10 @@ from datetime import timedelta
 from tsaudit import costs
 from tsaudit.engines.mongodb.collections import ItemsToDocuments
 from tsaudit.model.change import Diagnose
+from tsaudit.model.columns import Field, ItemGrowth
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Documents, Field, ItemGrowth, Measurement
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import Documents
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import many, number, size
 

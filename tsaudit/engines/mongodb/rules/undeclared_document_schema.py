@@ -9,8 +9,9 @@ from tsaudit.analysis.columns.columns import distinct_types
 from tsaudit.analysis.shapes.name_families import named_fields
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb.collections import is_series
+from tsaudit.model.columns import Field
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.model.columns import Tag
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding
-from tsaudit.model.profile import Measurement, Tag
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, size
 

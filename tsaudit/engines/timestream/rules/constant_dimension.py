@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from tsaudit.engines.timestream import prices
 from tsaudit.engines.timestream.tables import KEY
 from tsaudit.model.change import LeaveOut
+from tsaudit.model.columns import Tag
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Measurement, Tag
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit.engines.timestream.tables import KEY, best_key
+from tsaudit.model.columns import Tag
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import Measurement, MeasureNames, Tag
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import MeasureNames
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import count, listed, number, percent
 

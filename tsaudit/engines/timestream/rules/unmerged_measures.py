@@ -10,7 +10,8 @@ from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.timestream import MOST_MEASURES, prices
 from tsaudit.engines.timestream.tables import OneRecord
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Measurement, SharedInstants
+from tsaudit.model.profile import Measurement
+from tsaudit.model.rows import SharedInstants
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 

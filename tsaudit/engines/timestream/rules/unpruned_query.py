@@ -10,7 +10,8 @@ from tsaudit.engines.timestream import predicates, prices
 from tsaudit.engines.timestream.tables import KEY
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Measurement, StoredQuery
+from tsaudit.model.profile import Measurement
+from tsaudit.model.server import StoredQuery
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, percent, size
 

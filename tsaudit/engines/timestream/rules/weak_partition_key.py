@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, EnforceKey, best_key, values
+from tsaudit.model.columns import Tag
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact, Limit
-from tsaudit.model.profile import Measurement, Tag
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, percent, rows_of
 
