@@ -30,16 +30,21 @@ _A_DAY: Final = timedelta(days=1)
 def multiplied_rows(case: Case) -> Iterator[Finding]:
     """Tables to which far more rows are added each day than before, most of them with one value of a column.
 
-    Reported if each of the last days had at least three times as many rows as the busiest of the days before, of which
-    there have to be a week, and one value of a column brings half of the additional rows or more, at least twice the
-    share that it had. The value has to be there from before, and its rows have to be of the same sources, by the values
-    of the other columns that recur: more sources that each write as usual are growth. It has to have lasted for a day,
-    and to go on, so old rows that are loaded, and a storm that is over, are not reported. An audit of an earlier day
-    has to show that the rows have become more: where old rows are thinned out, the newest are always more than these.
-    Later audits report it until the newest rows are no longer three times as many as before. The cost is the bytes of
-    the additional rows of the value. What it needs is read, about 10,000 rows from all of the window, if more than
-    twice as many rows a day have come since the audit before as on the days until then. Tables of entities, reference
-    data, and queues are not examined.
+    All of this has to hold:
+
+    - Each of the last days had at least three times as many rows as the busiest of the days before, of which there have
+      to be a week. An audit of an earlier day has to show it, too: where old rows are thinned out, the newest are
+      always more.
+    - One value of a column, which was there before, brings half of the additional rows or more, at least twice the
+      share that it had.
+    - Its rows are of the same sources as before, by the values of the other columns that recur: more sources that each
+      write as usual are growth.
+    - It has lasted for a day, and goes on, so old rows that are loaded, and a storm that is over, are not reported.
+
+    It is reported until the newest rows are no longer three times as many as before. The cost is the bytes of the
+    additional rows of the value. What it needs is read, about 10,000 rows from all of the window, if more than twice as
+    many rows a day have come since the previous audit as on the days until then. Tables of entities, reference data,
+    and queues are not examined.
 
     ## Why it matters
 

@@ -54,33 +54,36 @@ _FITS = {
     shows={"row_count", "null_counts", "scheduled_queries"},
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
-    """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
+    """Fields whose values have another type than the field, and times that are wrong.
 
-    This is based on the values read within the window. Numbers that were measured or counted give wrong answers: most
-    have a fraction, or they are whole, many, far apart, and in another order as text. All others are notes, because as
-    text they take hardly more bytes, and so are those in tables of fewer than 100 rows that form no series. Not
-    reported are numbers in a unique index, floats of four bytes, floats where no statement gives them another type,
-    text with leading zeros, phone numbers, versions, numbers with more than fifteen digits, states such as `on` and
-    `off`, and fields named like codes, devices, or numbered things. Where some values are lists of numbers, or several
-    words, the text has to stay, and the numbers belong in a column beside it. Where at least two thirds of the distinct
-    values are plain numbers, and nearly all others are numbers written otherwise, such as `12,4`, `<0.5`, or `3 kW`, no
-    cast reads the others. Where texts are times in several formats, such as `2026-03-20` and `03/20/2026`, or numbers
-    since 1970 in several units, or an engine accepts numbers beside texts, the values in another form than most are
-    reported from 20 of them on: ranges of times and sorts give wrong answers. So are texts in a column that is declared
-    to contain numbers, and mostly does, which SQLite takes: sums count them as 0, or as what they begin with.
+    Most of it is based on the values read within the window, and is a note, because as text, values take hardly more
+    bytes. These give wrong answers:
 
-    Totals in floats of four bytes are reported once they have stopped rising: from some power of two on, the next
-    number is too far away for the steps. What goes up and down is none.
+    - Text that contains numbers that were measured or counted: most have a fraction, or they are whole, many, far
+      apart, and in another order as text. In tables of fewer than 100 rows that form no series, they are a note.
+    - From 20 values on, those in another form than most: texts that are times in several formats, such as `2026-03-20`
+      and `03/20/2026`, numbers since 1970 in several units, or numbers beside texts where an engine accepts both.
+    - Texts in a column that is declared to contain numbers, and mostly does, which SQLite takes: sums count them as 0,
+      or as what they begin with.
+    - Totals in floats of four bytes that have stopped rising: from some power of two on, the next number is too far
+      away for the steps. What goes up and down is none.
+    - Times in a wrong unit: rows in January 1970 that are recent if their time since 1970 is read as milliseconds
+      instead of nanoseconds, for example, and that no other rows of that year follow. Birth dates, a history that goes
+      back to 1970, and 1970-01-01 00:00:00, which stands for no time, are none of these. On InfluxDB, the finding names
+      tags that have one value in all of these points and others elsewhere.
+    - Sources that are ahead of now, in SQL databases: a wrong clock or time zone shifts their rows by the same multiple
+      of a quarter of an hour, while more of the others end at about now. They must have two rows ahead or more, as
+      close together as before, at all hours. Schedules, bookings, and forecasts are not like that. Tables whose sources
+      are all ahead are not reported.
 
-    Times in a wrong unit are reported, too: rows in January 1970 that are recent if their time since 1970 is read as
-    milliseconds instead of nanoseconds, for example, and that no other rows of that year follow. Birth dates, a history
-    that goes back to 1970, and 1970-01-01 00:00:00, which stands for no time, are none of these. On InfluxDB, the
-    finding names tags that have one value in all of these points and others elsewhere.
+    The notes are text fields that contain other numbers, booleans, or times, and float fields that only contain whole
+    numbers. Not reported are numbers in a unique index, floats of four bytes, floats where no statement gives them
+    another type, text with leading zeros, phone numbers, versions, numbers with more than fifteen digits, states such
+    as `on` and `off`, and fields named like codes, devices, or numbered things.
 
-    So are sources that are ahead of now, in SQL databases: a wrong clock or time zone shifts their rows by the same
-    multiple of a quarter of an hour, while more of the others end at about now. They must have two rows ahead or more,
-    as close together as before, at all hours. Schedules, bookings, and forecasts are not like that. Tables whose
-    sources are all ahead are not reported.
+    Where some values are lists of numbers, or several words, the text has to stay, and the numbers belong in a column
+    beside it. Where at least two thirds of the distinct values are plain numbers, and nearly all others are numbers
+    written otherwise, such as `12,4`, `<0.5`, or `3 kW`, no cast reads the others.
 
     ## Why it matters
 

@@ -28,17 +28,23 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
 
     Reported from `harm.max_overwritten_share` of the rows read on, and from 20 rows on. Columns that the database
     fills, such as a serial ID, single whole numbers with a unique index, and columns that say when a row was loaded,
-    such as `loaded_at`, do not distinguish rows. A file that was loaded twice may be of any month, so unless a unique
-    index keeps rows apart, about 10,000 rows from all of the table are read, too: those with some of the values of the
-    column with the most, because copies have the same ones. In tables with more than `budget.max_scan_rows` rows, these
-    are rows at eight older places, in DuckDB or with an index on the time. Rows that are equal by chance are not
-    reported: three times as many pairs of rows must be equal as there would be if rows of one instant had any of the
-    values of the table. Copies give wrong answers if even an ID is the same, which differs in nearly all other rows, in
-    the table or for each value of another column, and which few different rows share: two payments of an order are no
-    copies; or if that many are in periods in which nearly all rows have a copy, as when a batch is sent again.
+    such as `loaded_at`, do not distinguish rows. Rows that are equal by chance are not reported: three times as many
+    pairs of rows must be equal as there would be if rows of one instant had any of the values of the table.
+
+    Copies give wrong answers in two cases:
+
+    - Even an ID is the same, which differs in nearly all other rows, in the table or for each value of another column,
+      and which few different rows share: two payments of an order are no copies.
+    - That many are in periods in which nearly all rows have a copy, as when a batch is sent again.
+
     Otherwise the finding is a note: rows of events with a coarse time may be the same and still be two events, which
     only those who write them know. In a table without a time, rows are only reported if nearly all that have an equal
     one have equally many, and always as a note.
+
+    A file that was loaded twice may be of any month. Unless a unique index keeps rows apart, about 10,000 rows from all
+    of the table are read, too: those with some of the values of the column with the most, because copies have the same
+    ones. In tables with more than `budget.max_scan_rows` rows, these are rows at eight older places, in DuckDB or with
+    an index on the time.
 
     ## Why it matters
 

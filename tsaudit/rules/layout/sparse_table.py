@@ -45,32 +45,44 @@ normal, but nobody knows so many by name.
     ),
 )
 def sparse_table(case: Case) -> Iterator[Finding]:
-    """Tables where more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
+    """Tables where more than `max_null_ratio` of the field cells are null, and columns that are no longer filled.
 
-    Reported too is a column whose share of nulls rose by more than a quarter of the rows since the start of the
-    history, because its source may have stopped, and a single column that is null in more than 95% of the rows of an
-    otherwise filled table. Of a table of events, only more than 50 such columns are reported. Columns for one value of
-    any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are notes: a null
-    takes a bit or less on most engines, and a byte on SQLite. Where the table may have rows before the window, the
-    finding says that its shares are those of the window. A column that most rows had, and of which the rows of the last
-    day or more have none, is reported with the time of its last value, and so is one that only the rows with some
-    values of a tag, such as those of one kind of sensor, or of the hosts with a new agent, do not have anymore, if
-    these are at least 5% of the rows. If these rows are of one source, which may be off, that is a note, unless another
-    column begins there. In a table without a time, of whatever kind, it is one that none of the rows has that were
-    added since an earlier audit. Where a table is too big to look for the last value, one that an audit found is
-    reported for as long as the newest rows are without the column, with its time to the hour. A column that nearly all
-    rows had at the previous audit, and of which no row has a value anymore although about as many are there, is
-    reported at once, with the column that begins there. If the rows may be others, because there are fewer, or they
-    have no time, or are no measurements or events, that is a note until another audit finds none, either. If nearly
-    all rows had a column that ended, and it contains what was measured, queries get wrong answers. So they do whatever
-    it contains, and of any rows, if another column begins there whose name says the same, such as `price_text` where
-    `price` ends. Otherwise, one that a tenth of the rows of the window were without before, as if nobody fills it on
-    weekends, is a note. So is one that ended on a Friday to Sunday for three days, unless all rows of two earlier
-    weekends had it. Rows other than measurements may be changed later, as an order that gets its invoice: what ended
-    before the first audit is a note for a week, and if the next audit sees a later end, nothing is reported.
-    GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of spans. On
-    InfluxDB 1 and 2, where an absent field costs nothing, only fields that end are reported, and of those that ended
-    before the newest rows read, only what the previous audit saw.
+    Empty cells are notes, because a null takes a bit or less on most engines, and a byte on SQLite:
+
+    - More than `max_null_ratio` of the field cells of a table are null. Columns for one value of any type, such as
+      `str_v` and `dbl_v`, do not count: each row fills one of them.
+    - The share of nulls in a column rose by more than a quarter of the rows since the start of the history: its source
+      may have stopped.
+    - A column is null in more than 95% of the rows of an otherwise filled table. In a table of events, more than 50
+      columns have to be.
+
+    Where the table may have rows before the window, the shares are those of the window. On InfluxDB 1 and 2, where an
+    absent field costs nothing, and in GreptimeDB's tables for traces, whose columns are the attributes of spans, empty
+    cells are not reported.
+
+    A column that is no longer filled gives queries wrong answers:
+
+    - Most rows had it, and those of the last day or more do not. The finding says when it had its last value. In a
+      table without a time, the rows that were added since an earlier audit do not have it. In a table too big to look
+      for the last value, an end that an audit found is reported for as long as the newest rows are without the column.
+      On InfluxDB 1 and 2, an end before the newest rows read is only reported if the previous audit saw it, too.
+    - The same holds for the rows with some values of a tag, such as those of one kind of sensor, or of the hosts with a
+      new agent, if these are at least 5% of the rows.
+    - Its values are gone: nearly all rows had one at the previous audit, and none has although about as many rows are
+      there. This is reported at once.
+
+    The finding names the columns that begin there. It is a note if the end may be meant, or pass:
+
+    - Not nearly all rows had the column.
+    - It does not contain what was measured, and no column begins there whose name says the same, such as `price_text`
+      where `price` ends.
+    - The rows are of one source, which may be off, and no column begins there.
+    - Nobody may fill it on weekends: a tenth of the rows of the window were without it before, or it ended on a Friday
+      to Sunday in the last three days, and not all rows of two earlier weekends had it.
+    - Rows that are no measurements may be changed later, as an order that gets its invoice. What ended before the first
+      audit is a note for a week, and if the next audit sees a later end, nothing is reported.
+    - The values of rows that may be others are gone: there are fewer rows, or they have no time, or are no measurements
+      or events. It is no longer a note when the next audit finds none, either.
 
     ## Why it matters
 

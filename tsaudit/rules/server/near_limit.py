@@ -77,21 +77,28 @@ def near_limit(case: Case) -> Iterator[Finding]:
     """What a server, or its vendor, allows only so many of, and is used for a good part.
 
     Each number comes from the owner, from the server itself where it reports one, from the plan, or from the vendor's
-    documentation of the product. Reported from half of a limit on, and from four fifths for databases and their tables,
-    or if it is reached soon at the rate of the last weeks, or at that of at least three days in the first one, if they
-    were even and the rest lasts at most twice as long. What is over its documented limit proves that this server was
-    given another one. What a vendor only advises is reported beyond that number, as a note.
+    documentation of the product. What is over its documented limit proves that this server was given another one. What
+    a vendor only advises is reported beyond that number, as a note.
 
-    Series have a rule of their own, CAR001, and so have the size of documents (DOC005) and space (RET002). Databases
-    are a note as long as they are not made for each tenant, because people decide about them. Transactions are also
-    reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them. IDs are those that
-    a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read or,
-    where rows have most of them, at the rate at which rows come. What was given since the previous audit, a day before,
-    counts instead if as much again uses up the rest within `critical_days`. They also run out for columns that refer to
-    them by a foreign key and have a narrower type, and for other columns of integers that rise with the time of the
-    rows and have used up 80% of their type, such as IDs that refer to others without a foreign key; of these, only the
-    time that is left counts. Locks run out at the rate at which partitions are added: in the first week, by the length
-    of their ranges of time. Open files and connections are the fewer of this audit and the one before.
+    A limit is reported when half of it is used, or four fifths of one on databases and their tables. It is reported
+    earlier if it is reached soon at the rate of the last weeks or, in the first week, at that of at least three days,
+    if they were even and the rest lasts at most twice as long.
+
+    Some limits are counted in a way of their own:
+
+    - Databases are a note as long as they are not made for each tenant, because people decide about them.
+    - Transactions are also reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen
+      them.
+    - IDs are those that a sequence gives. Until there is a week of audits, they run out at the rate at which they rise
+      in the rows read or, where rows have most of them, at the rate at which rows come. What was given since the
+      previous audit, a day before, counts instead if as much again uses up the rest within `critical_days`.
+    - IDs also run out for columns that refer to them by a foreign key and have a narrower type, and for other columns
+      of integers that rise with the time of the rows and have used up 80% of their type, such as IDs that refer to
+      others without a foreign key. Of these, only the time that is left counts.
+    - Locks run out at the rate at which partitions are added: in the first week, by the length of their ranges of time.
+    - Open files and connections are the fewer of this audit and the one before.
+
+    Series have a rule of their own, CAR001, and so have the size of documents (DOC005) and space (RET002).
 
     ## Why it matters
 
