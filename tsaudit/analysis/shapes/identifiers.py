@@ -51,6 +51,8 @@ _BITS_OF_CODES: Final = 40
 phone, or article numbers.
 """
 _BITS_OF_POD: Final = 20
+_COMPARED: Final = 20
+"""Number of characters that are enough to compare parts: as hexadecimal digits, they hold 80 bits."""
 _MIXED: Final = 0.6
 """Minimum share of the positions of a random part in which both letters and digits occur, or both capitals and small
 letters.
@@ -345,10 +347,10 @@ class _Column:
     @property
     def bits(self) -> float:
         """How much information one part holds as far as it is random, or a number."""
-        if len(self.digits) == len(self.whole):
-            room = min(_free(self.digits, list(map(int, self.digits))) * math.log2(10), self._capacity)
-        elif self._is_mixed or self._is_unpronounceable:
+        if self._is_mixed or self._is_unpronounceable:
             room = self._capacity
+        elif len(self.digits) == len(self.whole):
+            room = min(_free(self.digits, 10) * math.log2(10), self._capacity)
         else:
             room = 0.0
         seen = Counter(Counter(self.whole).values())
@@ -361,7 +363,8 @@ class _Column:
 
     @property
     def _capacity(self) -> float:
-        return self._shortest * math.log2(max(1, len(self.alphabet)))
+        free = _free([part[:_COMPARED] for part in self.parts], 16 if self.hexadecimal else 36)
+        return min(free, self._shortest) * math.log2(max(1, len(self.alphabet)))
 
     @property
     def _is_unpronounceable(self) -> bool:
@@ -449,7 +452,7 @@ def _are_of_events(digits: Sequence[str], *, whole: bool) -> bool:
     if whole and are_registered(digits):
         return False
     numbers = sorted(map(int, digits))
-    free = _free(digits, numbers)
+    free = _free(digits, 10)
     if free >= _LARGE:
         return len(set("".join(d[-free:] for d in digits))) >= _KINDS_OF_DIGITS
     return _are_padded(digits, _PADDED_ALONE) or _is_window(numbers, whole=whole)
@@ -461,15 +464,16 @@ def _are_padded(digits: Sequence[str], least: int) -> bool:
     return width >= least and {len(d) for d in digits} == {width} and any(d[0] == "0" for d in digits)
 
 
-def _free(digits: Sequence[str], numbers: Sequence[int]) -> int:
-    """Number of digits that follow the prefixes of a few issuers, such as manufacturers, countries, or networks."""
-    usual = sorted(map(len, digits))[len(digits) // 2]
+def _free(parts: Sequence[str], base: int) -> int:
+    """Number of characters that follow the prefixes of a few issuers, such as manufacturers, countries, or networks."""
+    numbers = [int(part or "0", base) for part in parts]
+    usual = sorted(map(len, parts))[len(parts) // 2]
     for free in range(1, usual):
-        begins = {number // 10**free for number in numbers}
+        begins = {number // base**free for number in numbers}
         room = max(begins) - min(begins) + 1
         if len(begins) <= _FEW_ISSUERS * room * -math.expm1(-len(numbers) / room):
             return free
-    return min(usual - len(beginning(digits)), len(str(max(numbers) - min(numbers))) + 1)
+    return min(usual - len(beginning(parts)), int(math.log(max(numbers) - min(numbers) or 1, base)) + 2)
 
 
 _FEW_ISSUERS: Final = 0.25
