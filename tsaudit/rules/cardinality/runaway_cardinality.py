@@ -86,24 +86,31 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     """Growing series counts: since when, how fast, which tag causes it, and when the limit will be reached.
 
     The daily history of the counts separates growth from steps and noise (`docs/growth.md`). Growth is over when the
-    level has stopped rising for 12 days. Growth costs what it adds: series that a tag adds whose values do not come
-    again, or the days that are left until the limit of high-series-cardinality is reached, where a server, a plan, or
-    the configuration sets one, and the count will not level off below it because as many series expire, or leave the
-    window, as come. Growth of sources that stay, such as a fleet, counts only toward such a limit; elsewhere it is a
-    note. So is growth by sources that take the place of others, such as pods, growth that has stopped for three days,
-    and a rise that has lasted since the first audit, for a month, or for as long as the retention if that is shorter:
-    data may be filling up, unless it has no retention. A jump to `min_jump` times as many is reported on its second
-    day, and costs something for two days; a burst of one day is never reported, nor a count that is no higher than
-    before. With less than seven days of history, only an increase to ten times as many is reported, as provisional.
-    Where a limit is set, at least two audits in a row are enough that each found more than ever before, together
-    `min_jump` times as many: the slower of the last two steps tells when the limit is reached at the latest. The days
-    of an earlier incident of this rule that was resolved are left out of the history. If unbounded-tag warns of the tag
-    that causes the growth, the growth is part of that finding.
+    level has stopped rising for 12 days. It costs what it adds: series that a tag adds whose values do not come again,
+    or the days that are left until the limit of high-series-cardinality is reached, where a server, a plan, or the
+    configuration sets one, and the count will not level off below it because as many series expire, or leave the
+    window, as come. Growth is a note
 
-    Before there are such counts, the rows that InfluxDB has of an even sample of the series of a measurement show on
-    which days they began, if no series have expired since. They count if a level of five days or more turned into a
-    growth that has lasted for five days or more: not for a rollout, for data that is as young as its series, or for
-    sources that report seldom.
+    - of sources that stay, such as a fleet, unless they come near such a limit;
+    - of sources that take the place of others, such as pods;
+    - when it has stopped for three days;
+    - if it has lasted since the first audit, for a month, or for as long as the retention if that is shorter: data may
+      be filling up, unless it has no retention.
+
+    With less than seven days of history, only an increase to ten times as many is reported, as provisional. These are
+    reported earlier:
+
+    - A jump to `min_jump` times as many, on its second day, and it costs something for two days. A burst of one day is
+      never reported, nor a count that is no higher than before.
+    - Where a limit is set, at least two audits in a row of which each found more than ever before, together `min_jump`
+      times as many: the slower of the last two steps tells when the limit is reached at the latest.
+    - Growth that rows show: of an even sample of the series of a measurement, InfluxDB has rows that tell on which days
+      they began, if no series have expired since. A level of five days or more has to have turned into a growth that
+      has lasted for five days or more, which no rollout does, nor data that is as young as its series, nor sources that
+      report seldom.
+
+    The days of an earlier incident of this rule that was resolved are left out of the history. If unbounded-tag warns
+    of the tag that causes the growth, the growth is part of that finding.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
