@@ -122,7 +122,7 @@ def _only_reads(path: Path, kind: str) -> None:
         assert set(re.findall(r"(\w+)\(", bare)) <= FLUX_THAT_READS
         return
     # One request of InfluxQL may have several statements; of SQL, a second one would be somebody else's.
-    several = bare.split("; ") if language == "influxql" else [bare]
+    several = re.split(r";\s+", bare) if language == "influxql" else [bare]
     for one in several:
         assert re.match(r"(EXPLAIN \(FORMAT JSON\)\s+)?(SELECT|WITH|SHOW|DESCRIBE)\b", one)
         rest = one.removeprefix("SHOW CREATE TABLE")

@@ -325,7 +325,7 @@ _OF_DATABASES: Final = (
     ),
     Fact(
         "early_rows",
-        OfDatabase,
+        OfMeasurements,
         ("measurement", "first", "last"),
         "measurements with rows in 1970, whose times may have been written in a wrong unit: the first and the last of "
         "these times, without the first second of the year",

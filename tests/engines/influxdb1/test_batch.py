@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -139,7 +140,8 @@ def test_failure_of_a_statement_about_several_is_no_gap(influxd: Influxd, monkey
     series = Client.series
 
     def breaks(self: Client, statement: str, *more: Any, **named: Any) -> Any:
-        if statement == 'SHOW SERIES ON "broken_once"' or statement.count('"m0') > 1:
+        is_of_rows = "::field" in statement and statement.count('"m0') > 1
+        if statement == 'SHOW SERIES ON "broken_once"' or is_of_rows:
             raise OSError("the connection broke")
         return series(self, statement, *more, **named)
 
@@ -148,6 +150,29 @@ def test_failure_of_a_statement_about_several_is_no_gap(influxd: Influxd, monkey
     broken = collected(target)
     assert not broken.gaps
     assert figures(broken) == figures(whole)
+
+
+def test_no_statement_reads_rows_of_several_measurements(influxd: Influxd, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Canceled at the wrong moment, it would take the server down."""
+    # Enough points for what is left of them to be counted, and one written in a wrong unit.
+    lines = [f"m{i},host=h{j % 3} v={j}" for i in range(3) for j in range(600)]
+    target = written(influxd.url, {"": lines, "year": SMALL[:30]}, "one_at_a_time")
+    write_lines(influxd.url, "one_at_a_time", iter([f"m0,host=h0 v=1 {round(NOW.timestamp()) * 1000}"]))
+    series, sent = Client.series, list[str]()
+
+    def notes(self: Client, statement: str, *more: Any, **named: Any) -> Any:
+        sent.extend(statement.split(";\n"))
+        return series(self, statement, *more, **named)
+
+    monkeypatch.setattr(Client, "series", notes)
+    assert not collected(target).gaps
+    selects = [one for one in sent if "SELECT" in one and "_internal" not in one]
+    assert {"31536000s", "count(*::field)", "LIMIT"} <= {word for one in selects for word in one.split()}
+    assert all(re.fullmatch(r'"one_at_a_time"\.("\w+")?\."m\w+"', _sources(one)) for one in selects)
+
+
+def _sources(select: str) -> str:
+    return " ".join(select.partition("FROM")[2].partition("WHERE")[0].split())
 
 
 NAMES = st.sampled_from(["a", "a,b", "a b", "a=b", "b\\", "b,c=1", "ü", '"q"', "x\\y"])

@@ -166,29 +166,31 @@ def test_what_is_written_again_is_no_warning_if_it_is_little_or_all_of_it(influx
 def test_what_cannot_be_counted_is_not_known(influxd: Influxd, monkeypatch: pytest.MonkeyPatch) -> None:
     true, refused = Client.series, [""]
 
-    def series(self: Client, statement: str, *how: object) -> Iterator[object]:
+    def series(self: Client, statement: str, *how: object, **named: object) -> Iterator[object]:
         # Other facts need the list of shards, too.
         if refused[0] in statement and "DIAGNOSTICS" not in statement:
             raise FactError(Reason.DENIED, "not authorized")
-        return true(self, statement, *how)  # type: ignore[arg-type]
+        return true(self, statement, *how, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Client, "series", series)
     for refused[0] in ("SHOW SHARDS", "count(*::field) FROM"):
         assert _audited(influxd, _flows(random.Random(1), 20)) == []
 
 
-@pytest.mark.parametrize(("most", "shards"), [(6, 1), (4, 0)])
-def test_shards_of_many_series_cost_the_server_too_much(
-    influxd: Influxd, monkeypatch: pytest.MonkeyPatch, most: int, shards: int
+@pytest.mark.parametrize(
+    ("bound", "most", "shards"), [("MOST_SERIES", 6, 1), ("MOST_SERIES", 4, 0), ("MOST_FIELDS", 1, 0)]
+)
+def test_shards_of_many_series_or_fields_cost_the_server_too_much(
+    influxd: Influxd, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, shards: int
 ) -> None:
     """The server takes the longer for the answer the more series and fields there are, a minute for 200,000 series."""
     true, counted = Client.series, list[str]()
 
-    def series(self: Client, statement: str, *how: object) -> Iterator[object]:
+    def series(self: Client, statement: str, *how: object, **named: object) -> Iterator[object]:
         counted.extend([statement] if "count(*::field) FROM" in statement else [])
-        return true(self, statement, *how)  # type: ignore[arg-type]
+        return true(self, statement, *how, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Client, "series", series)
-    monkeypatch.setattr(answers, "MOST_SERIES", most)
+    monkeypatch.setattr(answers, bound, most)
     assert len(_audited(influxd, _flows(random.Random(1), 20))) == shards
     assert len(counted) == shards

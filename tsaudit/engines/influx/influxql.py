@@ -63,21 +63,21 @@ def of_another_version(url: str, version: str, major: int) -> ConnectorError:
 
 
 def read_series(
-    response: urllib3.BaseHTTPResponse, rows: Rows, grant: str, most: int | None = None
+    response: urllib3.BaseHTTPResponse, rows: Rows, grant: str, most: int | None = None, statements: int = 1
 ) -> Iterator[Series]:
     """The series of the response as they arrive. Raises FactError unless the response is complete and without error.
 
-    `grant`: the permission to suggest if access is denied. For `most` and errors of the connection, see
-    `streaming.lines`.
+    `grant`: the permission to suggest if access is denied. `statements`: how many the response is to, at least. For
+    `most` and errors of the connection, see `http_client.lines`.
     """
-    complete = False
+    ended, is_last_partial = 0, True
     for line in lines(response, rows, most):
         for document in _documents_in(line, grant):
-            results = _results(document, grant)
-            complete = not any(_partial(result) for result in results)
-            for result in results:
+            for result in _results(document, grant):
+                is_last_partial = _partial(result)
+                ended += not is_last_partial
                 yield from map(_checked, result.get("series", ()))
-    if not complete:
+    if is_last_partial or ended < statements:
         raise FactError(Reason.FAILED, "the response ended before its last part")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import misdating_factor
 from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
-from tsaudit.collect.catalog_facts import rows_of
+from tsaudit.collect.catalog_facts import rows_about, rows_of
 from tsaudit.collect.counts import scaled_up
 from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
@@ -230,8 +231,11 @@ class InfluxMeasuring(Measuring):
 
     def _look_for_early_rows(self, drafts: Sequence[Draft]) -> None:
         """`drafts`: all measurements."""
-        for database in sorted({draft.database for draft in drafts}):
-            for row in rows_of(self.runner, "early_rows", OfDatabase(database=database)) or ():
+        names = defaultdict[str, list[str]](list)
+        for draft in drafts:
+            names[draft.database].append(draft.name)
+        for database in sorted(names):
+            for row in rows_about(self.runner, "early_rows", database, names[database]) or ():
                 self._early[database, row["measurement"]] = Window(row["first"], row["last"])
 
     def _with_misdated(self, draft: Draft) -> Draft:

@@ -231,6 +231,8 @@ MOST_SERIES: Final = 5_000
 """Maximum number of series of such a shard: each takes the server 50 microseconds or more, and its answer has a column
 for every field of the database.
 """
+MOST_FIELDS: Final = 1_000
+"""Maximum number of fields of a measurement in such a shard: the server opens a cursor for each in each series."""
 _FEWEST: Final = 1_000
 """Minimum number of accepted points for a shard to be conclusive."""
 _GROUPS: Final = 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -49,10 +50,10 @@ class Client(HttpClient):
         return influxql.server_version(self.url, greeting, "the user name or the password", 1)
 
     def whole(
-        self, statement: str, timeout_s: float, rows: Rows, policy: str = "", database: str = ""
+        self, statement: str, timeout_s: float, rows: Rows, policy: str = "", database: str = "", statements: int = 1
     ) -> Iterator[Series]:
         """The series of a response that is kept in memory, so that its size is limited. See `series`."""
-        return self.series(statement, timeout_s, rows, http_client.MOST_BYTES, policy, database)
+        return self.series(statement, timeout_s, rows, http_client.MOST_BYTES, policy, database, statements)
 
     def series(
         self,
@@ -62,12 +63,14 @@ class Client(HttpClient):
         most: int | None = None,
         policy: str = "",
         database: str = "",
+        statements: int = 1,
     ) -> Iterator[Series]:
         """The series of the response as they arrive. Raises FactError unless the response is complete and without
         error.
 
         `most`: maximum size in bytes; None for a response that is used as it arrives. `policy`: the retention policy
         for statements that name none; empty for the default one. `database`: the same for the database; empty for none.
+        `statements`: how many statements there are, at least.
         """
         named = {name: value for name, value in (("rp", policy), ("db", database)) if value}
         form = {"q": statement, **named, **influxql.PARAMETERS}
@@ -78,7 +81,7 @@ class Client(HttpClient):
         ):
             if response.status != 200:
                 raise influxql.refused(response, _GRANT)
-            yield from influxql.read_series(response, rows, _GRANT, most)
+            yield from influxql.read_series(response, rows, _GRANT, most, statements)
 
 
 _ENGINE: Final = "influxdb1"
@@ -157,9 +160,9 @@ class InfluxConnection:
             nothing.statements = 0
             return nothing
         rows = RowsOfSeveral(queries.render(_ENGINE, fact, **_about(part, influxql.united(taken))), alone)
-        return rows.reading(
-            influxql.TOGETHER[fact](self._client.series(rows.statement, timeout_s, rows, policy=policy), taken, rows)
-        )
+        count = 1 if fact == "series_listing" else len(taken)
+        answer = self._client.series(rows.statement, timeout_s, rows, policy=policy, statements=count)
+        return rows.reading(influxql.TOGETHER[fact](answer, taken, rows))
 
     def reconnect(self) -> InfluxConnection:
         """Another connection to the same server."""
@@ -246,11 +249,13 @@ class InfluxConnection:
         """The measurements of the part with rows in 1970: their newest ones, and then, if there are any, the oldest."""
         about = {**ask.about, "named_policy": ask.part.policy_name if ask.part.is_divided else ""}
         ask.rows.statement = queries.render(_ENGINE, "early_rows", **about)
-        found = list(self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows))
+        names = about["measurements"]
+        found = list(self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows, statements=len(names)))
         if found:
             ask.rows.statements += 1
-            statement = queries.render(_ENGINE, "early_rows", **{**about, "oldest": True})
-            found += self._client.whole(statement, ask.left_s, ask.rows)
+            about |= {"measurements": [series["name"] for series in found], "oldest": True}
+            statement = queries.render(_ENGINE, "early_rows", **about)
+            found += self._client.whole(statement, ask.left_s, ask.rows, statements=len(found))
         yield answers.early_rows(found)
 
     def _series_listing(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
@@ -338,15 +343,24 @@ class InfluxConnection:
             about = ask.part.database, ask.part.takes
             shard = next((one for one in self._accepted if one.database == about[0] and about[1](one.policy)), None)
             if shard is not None:
-                parameters = {"database": shard.database, "policy": shard.policy, "first": shard.first}
-                statement = queries.render_file(_ENGINE, "_kept_values.influxql", **parameters, last=shard.last)
-                ask.rows.statements += 1
-                held = answers.kept(self._client.series(statement, min(ask.left_s, _COUNTING_S), ask.rows))
-                ask.rows.statement = statement
-                measurement, lost = answers.overwritten(shard, held)
-                rows = [{"measurement": measurement, "accepted": shard.accepted, "overwritten": lost}]
-                rows[0] |= {"first": shard.first, "last": shard.last, "counted": shard.values is not None}
+                rows = self._kept_in(ask, shard)
         yield fact_batch(ask.fact, rows)
+
+    def _kept_in(self, ask: _Ask, shard: answers.AcceptedShard) -> list[dict[str, Any]]:
+        """The row about the shard; none if a measurement has too many fields to count values. Raises FactError."""
+        fields = Counter(measurement for measurement, _, _ in self._fields_in(ask, shard.policy))
+        if not fields or max(fields.values()) > answers.MOST_FIELDS:
+            return []
+        about = {"database": shard.database, "policy": shard.policy, "first": shard.first, "last": shard.last}
+        names = sorted(fields)
+        statement = queries.render_file(_ENGINE, "_kept_values.influxql", **about, measurements=names)
+        ask.rows.statements += 1
+        seconds = min(ask.left_s, _COUNTING_S)
+        held = answers.kept(self._client.series(statement, seconds, ask.rows, statements=len(names)))
+        ask.rows.statement = statement
+        measurement, lost = answers.overwritten(shard, held)
+        found = {"measurement": measurement, "accepted": shard.accepted, "overwritten": lost}
+        return [found | {"first": shard.first, "last": shard.last, "counted": shard.values is not None}]
 
     def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The shards and their bytes, from statistics that are queried only once for all databases."""
