@@ -386,7 +386,11 @@ def of_field_names(case: Case, measurement: Measurement) -> Impact | None:
     nothing up to a limit on columns.
     """
     count = len(measurement.fields)
-    per_day = rate(case, "fields", Subject(measurement.database, measurement.name), count) or 0.0
+    figure = "fields", Subject(measurement.database, measurement.name), count
+    per_day, even = rate(case, *figure) or 0.0, even_rate(case, *figure)
+    if even is not None and even[0] * _SLOPE_DAYS >= case.harm.min_names:
+        # Nobody adds so many on purpose, three days in a row.
+        per_day = even[0]
     if not case.engine.has_costly_measurements or per_day * case.harm.warning_days < case.harm.min_names:
         return None
     return Impact(

@@ -166,3 +166,25 @@ def test_fields_that_become_more_each_day_are_a_leak(engine: str, a_day: int, se
     if severity == "warning":
         assert finding.impact is not None
         assert (finding.impact.now, finding.impact.per_day) == (count, a_day)
+        assert "not a tag" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("counts", "severity"),
+    [
+        ((997, 2_095, 3_596, 5_095), "warning"),
+        # A release, two days of a rollout, a few fields a day, and one that has ended.
+        ((100, 100, 100, 1_700), "note"),
+        ((100, 700, 1_300), "note"),
+        ((100, 112, 124, 136), "note"),
+        ((997, 2_095, 3_596, 3_596), "note"),
+    ],
+)
+def test_fields_that_become_more_in_the_first_week(counts: tuple[int, ...], severity: str) -> None:
+    *before, count = counts
+    fields = tuple(a_field(f"seen_{0x5E1F2A000000 + n * 104_729:012x}") for n in range(count))
+    measurement = a_measurement("gateway", fields=fields, tags=(a_tag("host", 3),))
+    days = tuple(Point(DAY - timedelta(days=len(before) - place), float(n)) for place, n in enumerate(before))
+    timeline = Timeline(points={("fields", Subject("main", "gateway")): days})
+    (finding,) = run_rule(rule, a_profile(measurement, engine="influxdb1"), timeline=timeline).findings
+    assert finding.severity == severity

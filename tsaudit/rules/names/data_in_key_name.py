@@ -9,7 +9,7 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.analysis.shapes.name_families import NameFamily, grids, keyed_fields
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Currency, Evidence, Finding
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement
 from tsaudit.model.rows import KeyedFields
 from tsaudit.rule import Case, rule, subject_of
@@ -41,7 +41,7 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
     mostly the same or are in few documents each. It is a note: names cost nothing until they reach a limit on columns,
     which near-limit reports, and names and values in an array take no less space. On InfluxDB 1 and 2, which have no
     such limit, it is a warning if the fields of a measurement become `harm.min_names` more in `harm.warning_days`, at
-    the rate of the last weeks.
+    the rate of the last weeks, or in a week, at that of at least three days if it was even.
 
     ## Why it matters
 
@@ -85,7 +85,8 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
             impact = costs.of_field_names(case, measurement) if role == "field" else None
             for place, group in enumerate(groups):
                 # What all fields of the measurement cost is said once.
-                yield replace(_finding(measurement, role, *group), impact=None if place else impact)
+                finding = _finding(measurement, role, *group)
+                yield finding if place or impact is None else _of_endless(finding, group[0], impact)
 
 
 def _is_data(role: str, family: NameFamily) -> bool:
@@ -115,6 +116,20 @@ def _finding(measurement: Measurement, role: str, family: NameFamily, *others: N
             *(Evidence(f"tag {name}", f"e.g. {value}") for name, value in tags.items()),
         ),
         facts=("field_types", "tag_keys"),
+    )
+
+
+def _of_endless(finding: Finding, family: NameFamily, impact: Impact) -> Finding:
+    """Of fields of which new ones keep coming. As a tag, what varies would be as endless, and make a series each."""
+    what = listed([part.name for part in family.tags]) or "time"
+    return replace(
+        finding,
+        impact=impact,
+        message=f"{many(len(family.members), 'field')} named {family.template} have the {what} of something in their "
+        "names, and new ones keep coming.",
+        fix=f"If nobody needs each {what}, leave these fields out at the writer. Otherwise write one field "
+        f"{family.measurement} and a field {what}, not a tag: each new value would make a series. What is stored keeps "
+        "its names.",
     )
 
 
