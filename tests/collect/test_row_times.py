@@ -159,21 +159,23 @@ def test_totals_that_stop_where_floats_are_too_far_apart(
 
 
 @pytest.mark.parametrize(
-    ("field", "tag", "found"),
+    ("field", "tag", "found", "found_by_name"),
     [
-        ([6.0, 11.0, None, 6.5], ["6", "11", None, "6.5"], True),
-        ([6.0, 11.0, None, 6.5], ["6", "11", "11", "6.5"], False),
-        ([6.0, 11.0, 7.0, 6.5], ["6", "11", None, "6.5"], False),
-        ([6.0, 11.0, 0.0, 6.0], ["6", "11", None, "6"], True),
-        (["up", "", "down"], ["up", None, "down"], True),
-        ([0.0, 1.0, 1.0], ["1", "0", "1"], False),
-        (["up", "down", "up"], ["up", "down", "up"], True),
-        ([6.0, None], [None, "6"], False),
+        ([6.0, 11.0, None, 6.5], ["6", "11", None, "6.5"], True, True),
+        ([6.0, 11.0, None, 6.5], ["6", "11", "11", "6.5"], False, False),
+        ([6.0, 11.0, 7.0, 6.5], ["6", "11", None, "6.5"], False, True),
+        ([6.0, 11.0, 11.0, 6.5], ["6", "11", None, "6.5"], False, False),
+        ([6.0, 11.0, 0.0, 6.0], ["6", "11", None, "6"], True, True),
+        (["up", "", "down"], ["up", None, "down"], True, True),
+        ([0.0, 1.0, 1.0], ["1", "0", "1"], False, False),
+        (["up", "down", "up"], ["up", "down", "up"], True, True),
+        ([6.0, None], [None, "6"], False, False),
     ],
     ids=[
         "numbers",
         "only the tag",
-        "only the field",
+        "another value where there is no tag",
+        "a value of the tag where there is none",
         "0 for no tag",
         "no text for no tag",
         "other rows",
@@ -181,7 +183,9 @@ def test_totals_that_stop_where_floats_are_too_far_apart(
         "no row with both",
     ],
 )
-def test_tag_with_the_values_of_a_field(field: list[object], tag: list[object], found: bool) -> None:
+def test_tag_with_the_values_of_a_field(
+    field: list[object], tag: list[object], found: bool, found_by_name: bool
+) -> None:
     tags = {"other": _column(["x"] * len(tag)), "tag": _column(tag, pa.string())}
     assert same_tag("field", _column(field), tags) == ("tag" if found else "")
-    assert same_tag("tag", _column(field), tags) == ("tag" if found else "")
+    assert same_tag("tag", _column(field), tags) == ("tag" if found_by_name else "")

@@ -628,15 +628,15 @@ def also_in(key: str, number_ratio: Ratio | None, column: ReadColumn, numbers: M
 def same_tag(key: str, field: ReadColumn, tags: Mapping[str, ReadColumn]) -> str:
     """The tag that has the same value as the field, as text or as a number, in every row read; empty if there is none.
     A tag without a value is absent, so the field is then absent, too, or empty, or 0. The tag with the same name comes
-    first.
+    first; where it is absent, the field may have a value that the tag never has: a condition on the name finds all.
     """
     own = [key] if key in tags else []
     # The field may also be empty.
     alike = [name for name, tag in tags.items() if name != key and 0 <= len(field.distinct) - len(tag.distinct) <= 1]
-    return next((name for name in own + alike if _is_same(field, tags[name])), "")
+    return next((name for name in own + alike if _is_same(field, tags[name], is_own=name == key)), "")
 
 
-def _is_same(field: ReadColumn, tag: ReadColumn) -> bool:
+def _is_same(field: ReadColumn, tag: ReadColumn, *, is_own: bool) -> bool:
     if not (field.known & tag.known).any():
         return False
     # -1, the last one, for none.
@@ -644,7 +644,8 @@ def _is_same(field: ReadColumn, tag: ReadColumn) -> bool:
     width = len(of_tag)
     pairs = np.unique(field.codes.astype(np.int64) % len(of_field) * width + tag.codes % width)
     return all(
-        of_field[a] == of_tag[b] or (of_tag[b] is None and of_field[a] in _EMPTY)
+        of_field[a] == of_tag[b]
+        or (of_tag[b] is None and (of_field[a] in _EMPTY or (is_own and of_field[a] not in of_tag)))
         for a, b in (divmod(pair, width) for pair in pairs.tolist())
     )
 

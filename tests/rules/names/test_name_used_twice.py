@@ -112,6 +112,20 @@ def test_writers_that_differ_are_to_write_the_tag(influxd: Influxd) -> None:
     assert [type(change) for change in finding.changes] == [MakeTag]
 
 
+@pytest.mark.parametrize(("field_of_tag", "severity"), [("b", Severity.NOTE), ("", Severity.WARNING)])
+def test_a_condition_finds_all_rows_if_those_with_the_tag_have_the_field(
+    influxd: Influxd, field_of_tag: str, severity: Severity
+) -> None:
+    """Proxmox writes the type of a storage as both, and that of a guest as a field."""
+    field = f',line="{field_of_tag}"' if field_of_tag else ""
+    both = [f"pumps,line=b level=1{field} {round(at.timestamp()) * 10**9}" for at in DAYS[::2]]
+    name = f"found_{severity}"
+    finding = _audited(influxd, name, [*both, *(_point(at, "a", as_tag=False) for at in DAYS[1::2])])
+    assert finding.severity is severity
+    (found,) = influxql(influxd.url, "SELECT count(level) FROM pumps WHERE line = 'b'", db=name)["results"]
+    assert ("series" in found) == (severity is Severity.NOTE)
+
+
 @pytest.mark.parametrize("is_written_since", [True, False])
 def test_copy_without_group_by_names_the_policy_of_the_original(influxd: Influxd, is_written_since: bool) -> None:
     original = [_point(at, line, as_tag=True) for at in DAYS for line in "abc"]

@@ -39,8 +39,8 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
     time overwrite each other. What looks like such a copy is reported with the retention policy that has the original.
 
     Otherwise the finding is a note: the other one may be that of old shards, which expire. It is also a note if both
-    have the same value in each row read, such as `36` and `36.0`, or the tag is absent and the field empty or 0: then
-    it does not matter which one a query means.
+    have the same value in each row read, such as `36` and `36.0`, or the tag is absent and the field empty, 0, or of a
+    value that the tag never has: then it does not matter which one a condition means.
 
     ## Why it matters
 
