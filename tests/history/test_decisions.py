@@ -262,16 +262,23 @@ def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, gr
 
 
 @pytest.mark.parametrize(
-    "growing", [{"per_day": 200.0}, {"impact": Impact(Currency.SERIES, now=200, per_day=200)}], ids=["seen", "cost"]
+    "growing",
+    [
+        {"per_day": 200.0, "unit": "avoidable series"},
+        {"impact": Impact(Currency.SERIES, now=200, per_day=200), "unit": "avoidable series"},
+        {"impact": Impact(Currency.LIMIT, now=200, per_day=200, whole=100_000, days_left=499), "unit": "values"},
+    ],
+    ids=["seen", "cost", "limit"],
 )
 def test_known_growth_does_not_end_a_mute(store: Store, growing: dict[str, Any]) -> None:
     """200 more a day until the mute ends in two days are 800, and half as many again is no news."""
-    with_findings(store, replace(of_size(200, limit=CONNECTIONS, unit="avoidable series"), **growing))
+    unit = growing["unit"]
+    with_findings(store, replace(of_size(200, limit=CONNECTIONS), **growing))
     until = DAY + timedelta(days=2)
     (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "until Monday", until)
-    assert decisions.ends_early(muted).startswith("above 1,200 avoidable series")
+    assert decisions.ends_early(muted).startswith(f"above 1,200 {unit}")
     far = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", date(2099, 12, 31), replace=True)
-    assert decisions.ends_early(far[0]).startswith(f"above {(200 + 90 * 200) * 1.5:,.0f} avoidable series")
+    assert decisions.ends_early(far[0]).startswith(f"above {(200 + 90 * 200) * 1.5:,.0f} {unit}")
 
 
 def test_growth_that_retention_ends_is_not_covered(store: Store) -> None:
