@@ -69,6 +69,7 @@ def test_month_has_its_warnings_on_their_days_and_no_other(daily: Daily, influxd
     _played(daily, influxd, tmp_path, DAYS)
 
 
+@pytest.mark.full
 def test_event_has_its_warnings_on_their_days_and_no_other(influxd: Influxd, tmp_path: Path) -> None:
     """The one of these histories that needs most of what they need: a day takes half a second."""
     (daily,) = (one for one in HISTORIES if one.name == "a leak in an old tag")

@@ -515,6 +515,7 @@ def test_dagsters_events_leak_nothing(leaks: Leaks, fault: str, breaks: bool, mo
     TOTAL[f"Dagster, {fault}, {breaks}"] = leaks.runs
 
 
+@pytest.mark.full
 def test_the_search_finds_what_is_planted(leaks: Leaks) -> None:
     """The test of the test: without masking, the hostile server's words show."""
     from tsaudit import secrets

@@ -152,6 +152,7 @@ def test_past_day_of_which_the_rows_are_gone_keeps_its_audit(tmp_path: Path, sto
     assert page["failed_at"] == again.result.failed_at.isoformat()
 
 
+@pytest.mark.full
 def test_audit_compacts_the_history_when_it_is_due(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +186,7 @@ def test_muted_findings_are_known_and_acknowledged_ones_are_not(tmp_path: Path, 
     assert earlier.muted == {marks["a"]: today + timedelta(days=30)}
 
 
+@pytest.mark.full
 def test_past_day_is_audited_again_with_what_was_muted_then(tmp_path: Path, store: Store) -> None:
     """The mute of a has ended since, and b has been mended. Report and history list say the same of it."""
     path, ago = tmp_path / "a.duckdb", [clock.today() - timedelta(days=n) for n in range(13)]

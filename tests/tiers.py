@@ -5,7 +5,7 @@ A test belongs in the first tier if it is the cheapest one that notices its kind
 - what waits for other processes (`waits`), gives something a fraction of a second (`wall_clock`), or starts a browser
   (`ui`): the first tier neither sleeps nor depends on the speed of the machine;
 - of a test that runs on several engines of one family: all but one engine;
-- of a test that is repeated with several seeds: all but the first one;
+- of a test that is repeated with several seeds, or whose cases take long (`costly`): all but the first one;
 - of a test that runs on several families, such as a rule's case: those of the families that are slow to write what it
   needs, if another one runs it, but for what is about the families themselves: the contract and the faults;
 - of a rule's cases that only such a family runs: all but the first one;
@@ -55,7 +55,7 @@ def mark(items: Sequence[pytest.Item]) -> None:
     for item in (
         *_slow(items),
         *_repeated(items),
-        *_further_seeds(items),
+        *_further_cases(items),
         *_costly_families(items),
         *_further_layouts(items),
     ):
@@ -87,8 +87,13 @@ def _repeated(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
         yield from (item for rank, item in same if rank > lowest)
 
 
-def _further_seeds(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    return (item for item in items if isinstance(item, pytest.Function) and _params(item).get("seed"))
+def _further_cases(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    seen: set[tuple[str, str]] = set()
+    for item in (item for item in items if isinstance(item, pytest.Function)):
+        test = str(item.path), item.originalname
+        if _params(item).get("seed") or (item.get_closest_marker("costly") and test in seen):
+            yield item
+        seen.add(test)
 
 
 def _costly_families(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:

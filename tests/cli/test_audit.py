@@ -90,6 +90,7 @@ def test_exit_code_when_the_verdict_is_warn(tsaudit: Tsaudit, fail_on: str, code
     assert tsaudit("audit", "shop", *ON, "--fail-on", fail_on).exit_code == code
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("fail_on", FAIL_ON)
 def test_exit_code_when_a_target_cannot_be_audited(tsaudit: Tsaudit, folder: Path, fail_on: str) -> None:
     (folder / "plant.db").write_text("this is no database, and long enough to be looked at" * 20)

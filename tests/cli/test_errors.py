@@ -198,6 +198,7 @@ def test_output_when_nobody_reads_on() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 @pytest.mark.parametrize("command", ["--help", "audit"])
 def test_output_when_it_is_closed(tmp_path: Path, command: str, closed: str) -> None:

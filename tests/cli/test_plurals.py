@@ -91,6 +91,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 
 
+@pytest.mark.costly
 def test_no_command_counts_wrongly(
     counted: int, tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:

@@ -25,6 +25,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -92,6 +93,7 @@ def loaded_by(command: str, folder: Path, code: int = 0) -> set[str]:
     return set(done.stdout.rsplit("loaded:", 1)[1].split())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", ["incidents", "plan shop", "show shop"])
 def test_what_reads_the_history_loads_nothing_that_measures(command: str, audited: tuple[Path, set[str]]) -> None:
     folder, _ = audited

@@ -67,6 +67,7 @@ def _flow(*, has: bool, takes_over: bool = False) -> Mapping[str, Value]:
     return {"flow": 3.5} if has else {"flow_rate": 7.5} if takes_over else {}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("takes_over", [False, True])
 def test_several_sources(request: pytest.FixtureRequest, tmp_path: Path, engine: str, *, takes_over: bool) -> None:
@@ -97,6 +98,7 @@ def test_one_kind(request: pytest.FixtureRequest, tmp_path: Path, engine: str) -
     assert finding.message.startswith("flow of rows with kind k1 is not filled anymore since ")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("takes_over", "result", "severity"),
@@ -209,6 +211,7 @@ def test_end_is_not_kept_once_the_older_values_were_moved(request: pytest.Fixtur
     assert not [f for f in _of_columns(collected(target, previous=previous)) if f.subject.column == "flow"]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("days", [2, 12])
 def test_all_sources(request: pytest.FixtureRequest, tmp_path: Path, engine: str, days: int) -> None:
@@ -257,6 +260,7 @@ _QUIET: dict[str, Written] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", _QUIET)
 def test_silence(request: pytest.FixtureRequest, tmp_path: Path, engine: str, case: str) -> None:

@@ -204,6 +204,7 @@ def _run(target: Target, *statements: str) -> None:
             connection.execute(statement)
 
 
+@pytest.mark.full
 def test_past_days_are_neither_reused_nor_a_source_of_reuse(tmp_path: Path) -> None:
     """Nothing is written between the audits, and each day has a source of rows of its own."""
     rows = [Row(NOW - timedelta(days=d, minutes=1), {"id": f"u{d}"}, {"v": 1.0}) for d in range(15)]

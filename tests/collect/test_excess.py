@@ -115,6 +115,7 @@ def test_a_reading_that_is_logged_all_the_time(made: Made) -> None:
     assert statements(profile, "row_sample") <= statements(before, "row_sample") + 1
 
 
+@pytest.mark.full
 def test_it_stays_until_it_is_over(made: Made) -> None:
     target = made([*home(), *meter("power_now", 3, 0.6)])
     first = audited(target, 1, previous=audited(target, 2))
@@ -124,6 +125,7 @@ def test_it_stays_until_it_is_over(made: Made) -> None:
     assert audited(target, previous=first).measurements[0].excess is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("made", ["sqlite"], indirect=True)
 def test_it_is_over_where_rows_come_in_batches(made: Made) -> None:
     """Rows of six hours have one time, those of the others of a day: the newest are all of the one that was too fast,
@@ -169,6 +171,7 @@ def test_a_table_without_statistics_is_not_read_beyond_the_budget(made: Made) ->
     assert statements(profile, "row_sample") == statements(audited(target), "row_sample")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "rows",
     [

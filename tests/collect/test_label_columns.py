@@ -210,6 +210,7 @@ PAYLOADS = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_payloads_are_left_alone(name: str, in_duckdb: Made, in_postgresql: Made) -> None:
     texts = [json.dumps(PAYLOADS[name](i)) for i in range(ROWS)]

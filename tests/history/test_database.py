@@ -59,6 +59,7 @@ def test_head_is_the_newest_migration() -> None:
     assert ScriptDirectory(str(folder)).get_current_head() == HEAD
 
 
+@pytest.mark.full
 def test_open_by_several_processes_at_once_when_it_is_fresh(address: str) -> None:
     openers = [
         subprocess.Popen(

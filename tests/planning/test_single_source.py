@@ -110,6 +110,7 @@ def test_plan_stops_the_one_program_and_drops_only_its_series(influxd: Influxd, 
     assert _points(influxd, finding.subject.database) == Counter({"plc": before["plc"]})
 
 
+@pytest.mark.full
 def test_every_finding_about_the_tag_is_to_stop_the_one_program(influxd: Influxd, tmp_path: Path) -> None:
     """The limit is nearly reached because of it, too, and the others need the tag."""
     daily = Daily("channels", importer, lambda _: NOTHING, max_series=1_000)
@@ -120,6 +121,7 @@ def test_every_finding_about_the_tag_is_to_stop_the_one_program(influxd: Influxd
     assert not [finding.fix for finding in made.values() if not finding.fix.endswith("new series are its own.")]
 
 
+@pytest.mark.full
 def test_plan_drops_nothing_of_a_program_that_also_has_what_others_have(influxd: Influxd, tmp_path: Path) -> None:
     _, _, plan = _found(importer_that_was_there, influxd, tmp_path)
     assert plan is not None
@@ -139,6 +141,7 @@ def test_channel_stays_a_tag_whoever_fills_it(
     assert not [step for plan in result.plans for step in plan.steps if step.loses]
 
 
+@pytest.mark.full
 def test_tag_that_no_other_program_has_becomes_a_field(influxd: Influxd, tmp_path: Path) -> None:
     """Nobody else needs it, and nothing is lost."""
     _, finding, _ = _found(requests, influxd, tmp_path, tag="request")

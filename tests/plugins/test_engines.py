@@ -110,6 +110,7 @@ BROKEN_MEASURING = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("module", BROKEN_MEASURING)
 def test_measuring_that_breaks_is_one_line(
     acme: None, tsaudit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
@@ -193,6 +194,7 @@ BROKEN = {
 }  # fmt: skip
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("how", BROKEN)
 def test_broken_engine_is_one_line_and_the_other_target_is_audited(
     install: Install, tsaudit: Command, how: str

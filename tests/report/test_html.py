@@ -385,6 +385,7 @@ def test_meanings_of_facts_end_with_a_whole_phrase() -> None:
     assert said["table_status"] == "what the server counts for each measurement"
 
 
+@pytest.mark.full
 def test_huge_values_do_not_make_a_huge_page() -> None:
     long = "x" * 300_000
     finding = a_finding(

@@ -182,6 +182,7 @@ def test_an_answer_that_is_not_of_an_object_store_is_no_success(bucket: Any) -> 
         folder.write("a.html", b"")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("prefix", ["a b/ü+%41", "x&y=z;'", "a//b", "p?q=1#f", "%2F", "<&>"])
 def test_names_with_special_characters_stay_as_they_are(bucket: Any, prefix: str) -> None:
     folder, name = Folder(f"s3://reports/{prefix}"), "t+1 ä%20.json"

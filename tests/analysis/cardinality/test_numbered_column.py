@@ -44,6 +44,7 @@ def values_of(column: NumberedColumn, codes: Iterable[int]) -> list[str | None]:
     return [values[code] for code in codes]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("way", WAYS)
 @settings(deadline=None, max_examples=examples(200), print_blob=True)
 @given(BATCHES, st.data())

@@ -90,6 +90,7 @@ def test_no_tag_set_looks_like_another() -> None:
     assert len(set(hashes)) == len(alike)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 1.0])
 def test_the_estimate_is_that_of_all_points(share: float) -> None:
     """Two measurements of 50 hosts over many hours; of 200 pairs, the mean share is the true one."""

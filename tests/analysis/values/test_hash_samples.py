@@ -112,6 +112,7 @@ def test_values_are_counted_one_by_one_though_series_are_sampled() -> None:
     assert abs(version.absent_ratio - 0.25) < 4 * version.absent_error
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("groups", [1, 30, 3000, 15_000])
 def test_at_most_is_no_less_than_the_truth_on_average(groups: int) -> None:
     most = []

@@ -428,6 +428,7 @@ def test_table_in_too_many_files_is_batched_facts_with_others_once() -> None:
     assert asked["series_listing"] == asked["null_counts"] == 2
 
 
+@pytest.mark.full
 def test_gap_when_even_the_shortest_window_has_too_many_files() -> None:
     with running(file_limit=0) as server:
         rows = [Row(NOW - timedelta(seconds=1), {"a": "x"}, {"v": 1.0})]

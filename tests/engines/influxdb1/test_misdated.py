@@ -65,6 +65,7 @@ def test_source_that_all_of_them_have_in_common(influxd: Influxd) -> None:
     assert not any("all with" in one.message for _, one in found)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("setting", LAST)
 @pytest.mark.parametrize("policy", ["", "raw"])
 def test_measurement_whose_writer_names_no_unit(influxd: Influxd, setting: str, policy: str) -> None:

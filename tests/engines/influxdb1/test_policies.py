@@ -131,6 +131,7 @@ def test_sum_over_a_policy_has_no_error_where_one_of_a_part_is_not_known() -> No
 # --- Layouts, with what somebody who knows them wants to see -----------------------------------------------------
 
 
+@pytest.mark.costly
 def test_measurement_is_in_two_policies(server: Server) -> None:
     """The default policy is as it should be; the other one has a request id as a tag."""
     layout = {"": (f"req,host=h{i} ms={i}.5" for i in range(5)), "raw": requests(3000)}
@@ -406,6 +407,7 @@ def test_rows_cannot_be_looked_up(server: Server, monkeypatch: pytest.MonkeyPatc
     assert len(profile.gaps) == 2
 
 
+@pytest.mark.full
 def test_policies_cannot_be_read(shared: Server) -> None:
     target = written(shared, {"": ["m,host=a v=1"], "raw": ["m,host=b v=1"]})
 

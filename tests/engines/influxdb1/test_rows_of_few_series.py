@@ -47,6 +47,7 @@ def rows_of(target: Target) -> Count:
     return found
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("shape", SHAPES)
 def test_estimated_rows_are_about_right(influxd: Influxd, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     target, truth = written(SHAPES[shape], influxd), sum(SHAPES[shape])

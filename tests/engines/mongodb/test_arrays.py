@@ -124,6 +124,7 @@ def _found(mongodb: str, dataset: Dataset) -> Finding:
     return finding
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("points_a_day", "expected"), [(4_320, Severity.WARNING), (720, Severity.NOTE)])
 def test_days_to_the_limit_on_the_first_audit(mongodb: str, points_a_day: int, expected: Severity) -> None:
     """66 bytes a point: 16 MiB in two months, or in a year."""

@@ -41,6 +41,7 @@ def test_bytes_of_what_was_not_measured_follow_from_its_documents() -> None:
     )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("count", "ends", "expected"),
     [

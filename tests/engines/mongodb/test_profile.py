@@ -187,6 +187,7 @@ def test_a_huge_document_that_no_sample_has(most: int) -> None:
     assert finding.main_contributor == "blob"
 
 
+@pytest.mark.full
 def test_array_of_a_huge_document_that_no_sample_has() -> None:
     """It is read once its size shows that it is there, so the finding is about its array from the first day on."""
     events = [{"at": NOW - timedelta(minutes=i), "text": "x" * 400} for i in range(20_000)]

@@ -246,6 +246,7 @@ def broken(postgresql: Postgresql) -> AuditResult:
     return _audited(postgresql, "broken", BROKEN, CHANGE, [1.1 ** (i - 40) for i in range(40)])
 
 
+@pytest.mark.full
 def test_database_that_breaks_every_guideline(broken: AuditResult) -> None:
     found = {(r.code, f.subject.measurement, f.subject.column) for r, f in broken.findings()}
     assert {tuple(line) for _, *line in FOUND} - found == set()

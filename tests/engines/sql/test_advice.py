@@ -447,6 +447,7 @@ def test_writers_are_no_tag_that_the_plan_removes() -> None:
 # --- Tables -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_tables_of_one_family_get_one_table(place: Callable[[Dataset], Where]) -> None:
     names = [f"cpu_{n:03}" for n in range(120)]
     where = place(
@@ -499,6 +500,7 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Where:
     return found
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "change",
     [

@@ -242,6 +242,7 @@ def test_a_time_that_cannot_be_read_is_not_the_newest(tmp_path: Path) -> None:
     assert finding.observed == 9 * 24
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
 @pytest.mark.parametrize(
     ("values", "severity", "days"),
@@ -438,6 +439,7 @@ def test_few_columns_are_looked_up(tmp_path: Path) -> None:
     assert [column for column in found if column] == [f"v{n:02}" for n in range(8)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("begun", "filled", "severity", "is_named"),
     [

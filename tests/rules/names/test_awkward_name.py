@@ -189,6 +189,7 @@ def _fails(execute: object, statement: str, error: type[Exception]) -> bool:
     return False
 
 
+@pytest.mark.full
 def test_keywords_when_compared_with_the_installed_duckdb() -> None:
     with duckdb.connect() as connection:
         words = {w for (w,) in connection.execute("SELECT DISTINCT keyword_name FROM duckdb_keywords()").fetchall()}

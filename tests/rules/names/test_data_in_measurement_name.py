@@ -328,6 +328,7 @@ def _containers(count: int, *forms: str) -> list[str]:
 FORMS = ("disk /mnt/{} used", "disk /mnt/{} free", "net {} rx", "net {} tx")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("count", "forms", "severity"),
     [

@@ -46,6 +46,7 @@ def test_silence_when_the_contents_may_just_have_been_written_anew(free: int | N
     assert _found(None) is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_rows_deleted_from_a_file(engine: str, tmp_path: Path) -> None:
     tables = [table("kept", hosts(2)), table("emptied", hosts(20), rows=5000)]

@@ -638,6 +638,7 @@ def _spread(measurements: int, values: int, *, shared: bool) -> Profile:
     return a_profile(*map(one, range(measurements)), engine="influxdb1")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("measurements", "shared", "expected"),
     [(600, False, Severity.WARNING), (5, False, Severity.NOTE), (1, False, None), (600, True, None)],
