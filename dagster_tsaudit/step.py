@@ -83,7 +83,9 @@ def _audited(
                     continue
                 done.setdefault(unit.name, []).append(audited(found, store))
                 if len(done[unit.name]) == expected[unit.name]:
-                    yield from _results(context, plan, unit, done.pop(unit.name))
+                    newest = store.newest_days()
+                    is_past = any(day < newest.get(target.name, day) for target in unit.targets)
+                    yield from _results(context, plan, unit, done.pop(unit.name), is_past=is_past)
         session.write_index()
         if session.index:
             # Events that are logged instead of yielded are lost if the step fails.
@@ -101,9 +103,13 @@ def _settings(plan: AssetPlan) -> Settings:
 
 
 def _results(
-    context: dg.AssetExecutionContext, plan: AssetPlan, unit: Unit, found: list[AuditedTarget]
+    context: dg.AssetExecutionContext, plan: AssetPlan, unit: Unit, found: list[AuditedTarget], *, is_past: bool
 ) -> Iterator[Event]:
-    """The unit's materialization, unless nothing in it could be audited, and its check results of the last day."""
+    """The unit's materialization, unless nothing in it could be audited, and its check results of the last day.
+
+    `is_past`: whether a later day is audited already. What Dagster shows is the state of that one: it takes what was
+    recorded last for the newest, so a past day is only an observation.
+    """
     if plan.granularity == "group":
         checks = group_check_results(unit.key, found)
         done, metadata = any(map(_is_measured, found)), group_metadata(found)
@@ -113,6 +119,10 @@ def _results(
         done = _is_measured(one)
         if one.run.result and one.run.profile:
             metadata = target_metadata(one, one.run.result, one.run.profile)
+    if is_past:
+        if done:
+            context.log_event(dg.AssetObservation(unit.key, metadata=metadata))
+        return
     for one in found:
         _show_owner(context, unit, one)
     chosen = {key.name for key in context.selected_asset_check_keys if key.asset_key == unit.key}

@@ -284,6 +284,22 @@ def test_several_days_are_audited_oldest_first_in_one_run(
     assert len([c for c in outcome.get_asset_check_evaluations() if c.check_name == "coverage"]) == 2
 
 
+@pytest.mark.parametrize("granularity", ["target", "group"])
+def test_a_past_day_does_not_replace_the_state_of_the_newest_one(
+    granularity: str, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tsaudit.history.store.Store.newest_days", lambda _: {"a": date(2026, 3, 31)})
+    config = write_config(tmp_path, "a", "b", target_extra="group: shops")
+    outcome = execute(a_plan(config, granularity=granularity), instance, day="2026-03-22")
+    assert outcome.success
+    kept = {"group": set(), "target": {"b"}}[granularity]
+    assert {key for key in keys_of(outcome) if key in ("a", "b", "shops")} == kept
+    assert {c.asset_key.path[-1] for c in outcome.get_asset_check_evaluations()} == kept
+    (observed,) = outcome.get_asset_observation_events()
+    assert observed.asset_key is not None
+    assert observed.asset_key.path[-1] == {"group": "shops", "target": "a"}[granularity]
+
+
 def test_the_log_says_what_was_found_on_each_day(
     tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
