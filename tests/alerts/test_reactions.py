@@ -80,6 +80,7 @@ def test_a_reaction_decides_about_all_open_incidents_of_its_message(
     assert f"<@{ANN}> {words.format(day)}" in reply.text
     assert all(f"`{i.fingerprint[:8]}`" in reply.text for i in current(history))
     assert f"Take :{name}: back to undo it" in reply.text
+    assert ("comes back earlier" in reply.text) == (kind == "mute")
     marks = " ".join(i.fingerprint[:8] for i in current(history))
     last_day = f" --until {day}" if day else ""
     assert f"run `tsaudit {kind} {marks}{last_day} --replace --reason '...'`" in reply.text

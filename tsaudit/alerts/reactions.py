@@ -247,6 +247,7 @@ class Reacting:
         why = by_reaction(self._name(one.kind))
         incidents.write_decisions(self.connection, outcome.decided, one.kind, one.person, why, until, one.id)
         self._refresh(outcome.decided)
+        outcome.decided[:] = [self.known[i.fingerprint] for i in outcome.decided]
         if text := confirm_decided(one, self._name(one.kind), outcome, until):
             self._reply(text)
         self.decided += len(outcome.decided)
@@ -337,8 +338,13 @@ def _in_paragraphs(groups: Sequence[Sequence[str]]) -> Message:
 
 
 def _listed(some: Sequence[Incident]) -> list[str]:
-    lines = [f"• {_name(incident)}" for incident in some[:_NAMED]]
+    lines = [f"• {_name(incident)}{_early(incident)}" for incident in some[:_NAMED]]
     return lines + ([f"and {number(len(some) - _NAMED)} more"] if len(some) > _NAMED else [])
+
+
+def _early(incident: Incident) -> str:
+    """What ends a mute of the incident early; empty if no mute applies, or nothing does."""
+    return f": comes back earlier {ends}" if (ends := decisions.ends_early(incident)) else ""
 
 
 def _name(incident: Incident) -> str:
