@@ -23,6 +23,7 @@ from tsaudit.model.columns import Field, NumbersBy, TextsAmongNumbers
 from tsaudit.model.figures import Count, How, Ratio, Source, Subject, TableKind
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
+from tsaudit.model.server import TableStatus
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -333,6 +334,26 @@ def test_numbers_by_which_rows_are_looked_up_do_no_harm(key: str, indexed: bool,
     )
     found = run_rule(rule, a_profile(measurement, engine="duckdb")).findings
     assert "".join(finding.severity for finding in found) == severity
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "given", "severity"),
+    [
+        # Which row is tried again: those of the newest rows, of five and of six digits.
+        (92_000, 101_900, 102_000, "note"),
+        # Readings of a meter, whose total rises: from low on, beyond the IDs, far below them, and without IDs.
+        (900, 101_900, 102_000, "warning"),
+        (92_000, 102_100, 102_000, "warning"),
+        (92_000, 101_900, 150_000, "warning"),
+        (92_000, 101_900, None, "warning"),
+    ],
+)
+def test_ids_of_the_newest_rows_do_no_harm(first: int, last: int, given: int | None, severity: str) -> None:
+    values = tuple(str(first + (last - first) * i // 150) for i in range(151))
+    status = None if given is None else TableStatus(ids={"id": given})
+    profile = a_profile(a_measurement("jobs", fields=(_text(*values, key="again"),), status=status))
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.severity == severity
 
 
 def test_silence_when_rows_are_few_or_not_counted() -> None:

@@ -51,7 +51,7 @@ _FITS = {
     guidelines=("C3",),
     requires={"field_types", "field_values"},
     uses={"early_rows", "indexes"},
-    shows={"row_count", "null_counts", "scheduled_queries"},
+    shows={"row_count", "null_counts", "scheduled_queries", "table_status"},
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
     """Fields whose values have another type than the field, and times that are wrong.
@@ -60,7 +60,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     bytes. These give wrong answers:
 
     - Text that contains numbers that were measured or counted: most have a fraction, or they are whole, many, far
-      apart, and in another order as text. In tables of fewer than 100 rows that form no series, they are a note.
+      apart, and in another order as text. They are a note if they are IDs of the newest rows of the same table, and in
+      tables of fewer than 100 rows that form no series.
     - From 20 values on, those in another form than most: texts that are times in several formats, such as `2026-03-20`
       and `03/20/2026`, numbers since 1970 in several units, or numbers beside texts where an engine accepts both.
     - Texts in a column that is declared to contain numbers, and mostly does, which SQLite takes: sums count them as 0,
@@ -354,12 +355,28 @@ def _impact(measurement: Measurement, field: Field, kind: str) -> Impact | None:
     """
     if not measurement.has_series and measurement.rows_known < ENOUGH:
         return None
-    if kind == "integer" and any(field.key in index.columns for index in measurement.indexes or ()):
+    is_found = any(field.key in index.columns for index in measurement.indexes or ())
+    if kind == "integer" and (is_found or _are_ids(measurement, field.sample)):
         return None
     if kind not in ("integer", "float") or not all(map(is_text, field.types)) or field.also_in:
         return None
     distinct = field.distinct.value if field.distinct else len(field.sample)
     return costs.of_numbers_as_text(field.key, field.sample, distinct)
+
+
+_NEWEST: Final = 0.9
+"""Of the IDs given, the share below the highest one in a sample that refers to new rows: our default."""
+
+
+def _are_ids(measurement: Measurement, sample: Sequence[str]) -> bool:
+    """Whether whole numbers are IDs of other rows of the table: they end near the last one given, never beyond it, and
+    are all in the upper half of them, as those of the newest rows are. Nobody adds them up, or looks for a range.
+    """
+    numbers, given = [int(text) for text in sample if text.strip().isdecimal()], measurement.status
+    return bool(numbers) and any(
+        last / 2 < min(numbers) and _NEWEST * last < max(numbers) <= last
+        for last in (given.ids.values() if given else ())
+    )
 
 
 _MAY_BE_MEASURED: Final = frozenset({"total", "quantity", "qty", "balance", "credit"})
