@@ -23,7 +23,8 @@ class Figure:
     name: str
     """`series`, `series_with_fields`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`; in bytes
     `data_bytes`, `index_bytes`, `disk_used_bytes` and, for a whole target, `stored_bytes`; for a column that a sequence
-    fills, `last_id`; in seconds since 1970, `partitions_end` and `oldest_time`.
+    fills, `last_id`; as the server counts them since `counted_since`, `rows_inserted` and `rows_deleted`; in seconds
+    since 1970, `counted_since`, `partitions_end`, and `oldest_time`.
     """
     subject: Subject
     value: float
@@ -171,6 +172,9 @@ def _of_measurement(profile: Profile, measurement: Measurement) -> Iterator[Figu
     if (parts := measurement.partitioning) is not None:
         yield from _exact(subject, partitions=parts.count, partitions_end=_seconds(parts.last_end))
     yield from _exact(subject, oldest_time=_seconds(profile.oldest_time(measurement)))
+    if (status := measurement.status) is not None and status.counted_since is not None:
+        counted = {name: status.counters.get(name) for name in ("rows_inserted", "rows_deleted")}
+        yield from _exact(subject, counted_since=_seconds(status.counted_since), **counted)
     yield from _exact(subject, tags=len(measurement.tags), fields=len(measurement.fields))
 
 

@@ -21,6 +21,7 @@ from tsaudit.model.figures import FOREVER, Subject, TableKind
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.rows import Expiry
+from tsaudit.model.server import TableStatus
 from tsaudit.model.storage import Partition, Partitioning, Retention, Storage
 from tsaudit.model.timeline import Episode, Point, Timeline, figures
 from tsaudit.rules.retention.stalled_deletion import stalled_deletion as rule
@@ -203,12 +204,13 @@ def test_silence_when_the_oldest_row_is_not_known() -> None:
 def test_job_of_a_server_that_drops_partitions_and_stops(postgresql: Postgresql) -> None:
     """Three days with it, and five without; on every day, a partition is added and rows are written.
 
-    Partitions are kept for longer than the window.
+    Partitions are kept for longer than the window, and what is no series for four days.
     """
     first, stopped = date(2026, 11, 22), date(2026, 11, 24)
     schema = postgresql.new_schema(
         "CREATE TABLE cpu (ts TIMESTAMPTZ NOT NULL, host TEXT NOT NULL, v FLOAT) PARTITION BY RANGE (ts)",
         "CREATE TABLE raw (ts TIMESTAMPTZ NOT NULL, host TEXT NOT NULL, v FLOAT)",
+        "CREATE TABLE body (id INT PRIMARY KEY, content TEXT)",
     )
     target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
     points: dict[tuple[str, Subject], tuple[Point, ...]] = {}
@@ -224,9 +226,13 @@ def test_job_of_a_server_that_drops_partitions_and_stops(postgresql: Postgresql)
                 session.execute(
                     f"INSERT INTO {name} SELECT '{day}'::date + i * INTERVAL '1 hour', 'h', i FROM {hours}".encode()
                 )
+            last = 100 * (day - first).days
+            session.execute(f"INSERT INTO body SELECT i, 'x' FROM generate_series({last} - 99, {last}) AS i".encode())
             if day <= stopped:
+                session.execute(f"DELETE FROM body WHERE id <= {last} - 400".encode())
                 session.execute(f"DELETE FROM raw WHERE ts < '{day - 21 * A_DAY}'".encode())
                 session.execute(f"DROP TABLE IF EXISTS c_{day - 36 * A_DAY:%m%d}".encode())
+            session.execute("SELECT pg_stat_force_next_flush()")
         if day < first:
             continue
         now = datetime(day.year, day.month, day.day, 6, tzinfo=UTC)
@@ -235,10 +241,166 @@ def test_job_of_a_server_that_drops_partitions_and_stops(postgresql: Postgresql)
         assert result.outcome is not Outcome.OPEN, result.gaps
         found[day] = {f.subject.measurement: f.since for f in result.findings}
         for one in figures(profile):
-            if one.name == "oldest_time":
+            if one.name in ("oldest_time", "counted_since", "rows_inserted", "rows_deleted"):
                 points[one.name, one.subject] = (*points.get((one.name, one.subject), ()), Point(day, one.value))
-    late = dict.fromkeys(("cpu", "raw"), stopped)
-    assert found == {day: late if day >= date(2026, 11, 28) else {} for day in found}
+    late, counted = dict.fromkeys(("cpu", "raw", "body"), stopped), {"body": stopped}
+    by_day = {day: counted if day >= date(2026, 11, 26) else {} for day in found}
+    assert found == {day: late if day >= date(2026, 11, 28) else by_day[day] for day in found}
+
+
+BEGAN: Final = NOW - 300 * A_DAY
+Counted = tuple[float, float]
+"""Rows inserted and deleted until the end of a day."""
+
+
+def _run(deletes: str, *, kept: int = 7, before: int = 10, a_day: int = 1_000) -> list[Counted]:
+    """What a server has counted on each day, given a letter for each: `d` for a job that deletes what is older than
+    `kept` days, `c` for one row that somebody corrects, `e` for an emptied table, `.` for none. The job has run for
+    `before` days before the first one.
+    """
+    rows, inserted, deleted = a_day * kept, float(a_day * (kept + before)), float(a_day * before)
+    found = []
+    for letter in deletes:
+        rows, inserted = rows + a_day, inserted + a_day
+        gone = {"d": max(rows - a_day * kept, 0), "c": 1, "e": rows, ".": 0}[letter]
+        rows, deleted = rows - gone, deleted + gone
+        found.append((inserted, deleted))
+    return found
+
+
+def _by_count(
+    counted: Sequence[Counted],
+    *,
+    live: float | None = None,
+    began: Sequence[datetime] = (),
+    episodes: tuple[Episode, ...] = (),
+    **changes: Any,
+) -> Finding | None:
+    """What is found on the audited day, the last one, from the counters alone; `live`: the rows that are left."""
+    days = [DAY - (len(counted) - 1 - i) * A_DAY for i in range(len(counted))]
+    begins = began or [BEGAN] * len(counted)
+    rows = [(day, since.timestamp(), *both) for day, since, both in zip(days, begins, counted, strict=True)]
+    points = {
+        (name, AT): tuple(Point(row[0], row[i]) for row in rows[:-1])
+        for i, name in enumerate(("counted_since", "rows_inserted", "rows_deleted"), start=1)
+    }
+    inserted, deleted = counted[-1]
+    status = TableStatus(
+        {"rows_inserted": inserted, "rows_deleted": deleted},
+        {"live_rows": inserted - deleted if live is None else live},
+        counted_since=begins[-1],
+    )
+    job = a_measurement(
+        **{"kind": TableKind.ENTITY, "storage": Storage(26 * GB, 0), "status": status, "first_time": None} | changes
+    )
+    timeline = Timeline(points=points, episodes=episodes)
+    findings = run_rule(rule, a_profile(job, engine="postgresql"), timeline=timeline).findings
+    return findings[0] if findings else None
+
+
+def test_warning_when_the_server_counts_no_deletion_anymore() -> None:
+    """Whatever the rows are: here, they are executions, whose times may be those of changes."""
+    finding = _by_count(_run("dddddddd.."))
+    assert finding is not None
+    assert finding.message == (
+        "Old rows are no longer deleted: 18,000 rows were deleted until 2026-03-29, and 2,000 came since; about "
+        "5.78 GB are there for too long."
+    )
+    assert finding.severity is Severity.WARNING
+    assert finding.since == date(2026, 3, 29)
+    assert finding.impact is not None
+    assert finding.impact.now == pytest.approx(26 * GB * 2 / 9)
+    assert finding.impact.per_day == pytest.approx(26 * GB / 9)
+    assert "DELETE" not in finding.fix, "no time says which rows those are"
+    small = _by_count(_run("dddddddd.."), storage=Storage(1_000_000, 0))
+    assert small is not None
+    assert small.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(
+    ("days", "found"),
+    [
+        ("dddddddd", False),
+        # A day without one may be a server that was down.
+        ("dddddddd.", False),
+        ("dddddddd..", True),
+        # What somebody corrects is no run of the job.
+        ("ddddddddcc", True),
+        # On weekdays, and a Monday off.
+        ("dddd..ddddd..", False),
+        ("dddd..ddddd..d..", False),
+        ("dddd..ddddd..d....", False),
+        ("dddd..ddddd..d.....", True),
+        # Nobody knows of the weekend yet, nor how often it ran before.
+        ("dd..", False),
+        ("ddd...", False),
+        ("ddd....", True),
+        ("....", False),
+        (".....", True),
+    ],
+)
+def test_silence_until_a_deletion_is_late_by_what_the_server_counted(days: str, found: bool) -> None:
+    assert (_by_count(_run(days)) is not None) is found
+
+
+@pytest.mark.parametrize(("pause", "late"), [(6, 11), (29, 46)])
+def test_weekly_and_monthly_deletions_are_late_by_their_own_measure(pause: int, late: int) -> None:
+    runs, kept = 3 * ("d" + pause * "."), 3 * pause
+    assert _by_count(_run(runs + "d" + (late - 1) * ".", kept=kept)) is None
+    assert _by_count(_run(runs + "d" + late * ".", kept=kept)) is not None
+    # The first audit was right after a deletion, and no other one was seen.
+    assert _by_count(_run("." * (pause + 1), kept=kept)) is None
+
+
+@pytest.mark.parametrize("deletes", ["." * 20, "c" * 20, 8 * "c" + 12 * "."])
+def test_silence_for_tables_whose_rows_are_rarely_deleted(deletes: str) -> None:
+    assert _by_count(_run(deletes, before=5)) is None
+
+
+def test_silence_for_a_table_that_was_emptied_at_once() -> None:
+    assert _by_count(_run("........e" + 20 * ".", before=0)) is None
+    # By the audit, rows had come again.
+    assert _by_count([(i, 0.0 if i < 9_000 else 6_000.0) for i in range(1_000, 30_000, 1_000)]) is None
+
+
+def test_silence_for_truncate() -> None:
+    """The server does not count what it removes."""
+    counted = _run("dddddddd......")
+    assert _by_count(counted) is not None
+    assert _by_count(counted, live=1_000) is None
+    assert _by_count(counted, live=6_000) is None
+
+
+def test_silence_when_partitions_may_be_dropped() -> None:
+    assert _by_count(_run("dddddddd..")) is not None
+    assert _by_count(_run("dddddddd.."), partitioning=Partitioning(("time",), 1, ())) is None
+
+
+def test_counts_from_before_a_reset_do_not_count() -> None:
+    counted = _run("ddddddddd..")
+    anew = [*[BEGAN] * 9, *[NOW - 2 * A_DAY] * 2]
+    assert _by_count(counted) is not None
+    assert _by_count(counted, began=anew) is None
+    # A table that was recreated, and of which nothing was deleted since.
+    assert _by_count([*counted[:8], *[(1_000.0 * day, 0.0) for day in range(1, 41)]]) is None
+
+
+def test_earlier_incident_is_no_pause_of_what_is_counted() -> None:
+    counted = _run("dddddddd" + "." * 9 + "dddddddd..", kept=30, before=60)
+    assert _by_count(counted) is None
+    known = Episode(rule.code, AT, DAY - 19 * A_DAY, DAY - 9 * A_DAY)
+    assert _by_count(counted, episodes=(known,)) is not None
+
+
+def test_silence_when_no_rows_come_anymore() -> None:
+    counted = _run("dddddddd..")
+    assert _by_count([*counted, counted[-1]]) is None
+
+
+def test_silence_for_a_queue() -> None:
+    """Rows stay for less than a day; that nobody takes them is no retention that has stopped."""
+    assert _by_count(_run("dddddddd..", kept=0)) is None
+    assert _by_count(_run("dddddddd..", kept=1)) is None
 
 
 THIRTY: Final = TimeLag(1_000, 0.0, -30 * 86_400.0, 40 * 3_600.0)

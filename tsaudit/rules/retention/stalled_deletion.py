@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from statistics import median_high
-from typing import Final
+from typing import Final, NamedTuple
 
 from tsaudit import costs
 from tsaudit.analysis.columns.columns import is_number
@@ -27,6 +27,15 @@ _PATIENCE_DAYS: Final = 4
 """A job may miss a weekend and the day after it: our default."""
 _LEAST_S: Final = 43_200
 """By less than this, the oldest time moves if somebody deletes single rows: jobs delete as much as is added."""
+_PATIENCE_COUNTED: Final = 2
+"""The same where the server counts what is deleted, so that every deletion is seen: our default."""
+_CORRECTIONS: Final = 0.1
+"""Fewer rows than this for each one that came are what somebody corrects by hand: our default."""
+_MANY: Final = 0.5
+"""From this share of the rows that ever came on, rows are deleted as a rule. If a single deletion removed this share of
+all that were deleted, the table was emptied once: our default.
+"""
+_A_WEEK: Final = 7
 _LATE: Final = 1.5
 """How many times as long as ever before nothing was deleted: our default."""
 _ABOUT: Final = 0.2
@@ -41,7 +50,7 @@ from the end of what they are about. What differs more is a date of something el
     costs={Currency.BYTES},
     guidelines=("F1", "H5"),
     requires={"null_counts"},
-    uses={"partitions", "row_sample", "time_extents"},
+    uses={"partitions", "row_sample", "table_status", "time_extents"},
     shows={"storage"},
     engines=lambda engine: engine.infers_roles,
 )
@@ -53,8 +62,16 @@ def stalled_deletion(case: Case) -> Iterator[Finding]:
     be known. Since the last one, more time than usual has to have passed: four days, and one and a half times as long
     as nothing was deleted before, which is a week or a month for a job that runs so rarely; and the oldest rows have to
     be older, by as much, than they were after any deletion. Without partitions, only rows within the window are seen,
-    so a table that is kept for longer than that is not judged. The cost is the bytes that would be gone, and those that
-    come on each further day. Databases with a retention of their own are the subject of other rules.
+    so a table that is kept for longer than that is not judged.
+
+    PostgreSQL counts rows inserted and deleted, of tables of any kind. There, it is enough that half of the rows that
+    came were deleted, and that hardly any have been for two days, and one and a half times as long as ever before,
+    while new rows come and stay. Until a week of deletions was seen, half of the time for which rows were kept has to
+    pass as well, because nobody knows how often the job runs. What was counted before a reset is left out, and so are
+    tables that were emptied at once, and those with partitions.
+
+    The cost is the bytes that would be gone, and those that come on each further day. Databases with a retention of
+    their own are the subject of other rules.
 
     A column such as `expires_at` or `removal_time` says when a row may be removed if new rows get a time that is a day
     or more after their own, about the same number of days in all, and few of them the same. It is reported if the
@@ -84,6 +101,7 @@ def stalled_deletion(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         is_read_by_time = measurement.kind is None or measurement.kind in READ_BY_TIME
         stalled = _stalled(case, measurement) if is_read_by_time else None
+        stalled = stalled or _stalled_by_count(case, measurement)
         if stalled is not None:
             yield _finding(case, measurement, stalled)
         elif (kept := _meant_to_be_kept(case, measurement)) is not None:
@@ -149,7 +167,9 @@ class _Stalled:
     """How many days old the oldest rows were after a deletion, at most."""
     age: float
     """How many days old they are now, or are at least."""
-    is_least: bool
+    said: str
+    """What shows it, as a part of a sentence."""
+    is_by_time: bool = True
 
 
 def _stalled(case: Case, measurement: Measurement) -> _Stalled | None:
@@ -170,18 +190,64 @@ def _stalled(case: Case, measurement: Measurement) -> _Stalled | None:
     pauses = [(after.day - before.day).days for (_, before), (after, _) in pairwise(moves)]
     # Where no pause was seen, what is deleted at once shows it.
     pause = max(*pauses, median_high((b.value - a.value) / _A_DAY.total_seconds() for a, b in moves) - 1)
-    late = _PATIENCE_DAYS + _LATE * pause
     kept, age = max(_age(moved) for _, moved in moves), _age(Point(day, oldest.timestamp()))
-    declared = costs.kept_days(case, measurement)
-    if (
-        (day - since).days < late
-        or age - kept < late - 1
-        or kept < 2 * (pause + 1)
-        or (declared is not None and age <= declared + pause + 1)
-        or 2 * (case.profile.window.end - last) > day - since
-    ):
+    late = _PATIENCE_DAYS + _LATE * pause
+    is_stalled = min((day - since).days, age - kept + 1) >= late and 2 * (case.profile.window.end - last) <= day - since
+    if not is_stalled or not _is_too_long(case, measurement, kept, age, pause):
         return None
-    return _Stalled(since, kept, age, is_least)
+    said = f"until {written(since)} they were kept for {many(round(kept), 'day')}, and now the oldest are "
+    return _Stalled(since, kept, age, f"{said}{'at least ' if is_least else ''}{many(round(age), 'day')} old")
+
+
+def _is_too_long(case: Case, measurement: Measurement, kept: float, age: float, pause: float) -> bool:
+    """Whether a job that pauses for so many days made room regularly, and rows are older than the retention allows."""
+    declared = costs.kept_days(case, measurement)
+    return kept >= 2 * (pause + 1) and (declared is None or age > declared + pause + 1)
+
+
+def _stalled_by_count(case: Case, measurement: Measurement) -> _Stalled | None:
+    points = _counted(case, measurement)
+    live = measurement.status.figures.get("live_rows") if measurement.status else None
+    if live is None or len(points) < 2 or points[-1].inserted == points[-2].inserted:
+        return None
+    moves = [
+        (a, b) for a, b in pairwise(points) if b.deleted - a.deleted > max(_CORRECTIONS * (b.inserted - a.inserted), 0)
+    ]
+    last, now = moves[-1][1] if moves else points[0], points[-1]
+    silent, came = (now.day - last.day).days, now.inserted - last.inserted
+    is_usual = last.deleted >= _MANY * last.inserted
+    if not silent or not is_usual or any(b.deleted - a.deleted >= _MANY * last.deleted for a, b in moves):
+        return None
+    pause = max(((after.day - before.day).days for (_, before), (after, _) in pairwise(moves)), default=0)
+    kept, age = (live - came) / came * silent, live / came * silent
+    is_known = bool(moves) and (last.day - moves[0][0].day).days >= _A_WEEK
+    late = max(_PATIENCE_COUNTED + _LATE * pause, 0 if is_known else kept / 2)
+    if silent < late or not _is_too_long(case, measurement, kept, age, pause):
+        return None
+    said = f"{many(round(last.deleted), 'row')} were deleted until {written(last.day)}, and {number(round(came))} came"
+    return _Stalled(last.day, kept, age, f"{said} since", is_by_time=False)
+
+
+class _Counts(NamedTuple):
+    day: date
+    inserted: float
+    deleted: float
+
+
+def _counted(case: Case, measurement: Measurement) -> list[_Counts]:
+    """What the server had counted at each audit, up to this one, since the counters began, or since the table was
+    recreated. Empty for partitions: what is dropped with one is no longer counted.
+    """
+    status, at = measurement.status, subject_of(measurement)
+    if status is None or status.counted_since is None or measurement.partitioning is not None:
+        return []
+    names, began = ("rows_inserted", "rows_deleted"), status.counted_since.timestamp()
+    inserted, deleted = ({point.day: point.value for point in case.timeline.of(name, at)} for name in names)
+    days = [point.day for point in case.usual("counted_since", at) if point.value == began]
+    found = [_Counts(day, inserted[day], deleted[day]) for day in days if day in inserted and day in deleted]
+    found.append(_Counts(case.profile.day, *(status.counters.get(name, 0.0) for name in names)))
+    lower = [i for i, (a, b) in enumerate(pairwise(found), start=1) if b.inserted < a.inserted or b.deleted < a.deleted]
+    return found[lower[-1] if lower else 0 :]
 
 
 def _age(point: Point) -> float:
@@ -195,19 +261,17 @@ def _finding(case: Case, measurement: Measurement, stalled: _Stalled) -> Finding
     priced = costs.of_bytes(case, measurement, 0, how="the part of the days for which rows are kept too long")
     held = priced.whole or 0.0
     impact = replace(priced, now=held * (age - kept) / age, per_day=held / age, kept_days=None, ahead_days=None)
-    message = (
-        f"Old rows are no longer deleted: until {since} they were kept for {many(kept, 'day')}, and now the oldest are "
-        f"{'at least ' if stalled.is_least else ''}{many(age, 'day')} old"
-    )
+    message = f"Old rows are no longer deleted: {stalled.said}"
     until = datetime(case.profile.day.year, case.profile.day.month, case.profile.day.day, tzinfo=UTC) - kept * _A_DAY
+    meanwhile = f"Until it runs again, {_deletion(case, measurement, until)}. " if stalled.is_by_time else ""
     return Finding(
         subject=subject_of(measurement),
         impact=impact if held else None,
         severity_reason="" if held else "the bytes of the table are not known",
         message=f"{message}; about {size(impact.now)} are there for too long." if held else f"{message}.",
         headline=f"Old rows are no longer deleted since {since}",
-        fix=f"Find the job that deleted them, and why it has not since {since}. Until it runs again, "
-        f"{_deletion(case, measurement, until)}. If they are kept longer on purpose, mute the finding.",
+        fix=f"Find the job that deleted them, and why it has not since {since}. {meanwhile}If they are kept longer on "
+        "purpose, mute the finding.",
         observed=float(age),
         unit="days",
         baseline=float(kept),
@@ -217,7 +281,7 @@ def _finding(case: Case, measurement: Measurement, stalled: _Stalled) -> Finding
             Evidence("last deletion seen", since),
         ),
         since=stalled.since,
-        facts=("null_counts", "partitions"),
+        facts=("null_counts", "partitions") if stalled.is_by_time else ("table_status", "storage"),
     )
 
 
