@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.contributions import avoidable_series
+from tsaudit.analysis.cardinality.contributions import avoidable_series, series_left
 from tsaudit.analysis.columns.columns import CHANGED, EVENT, OTHER, WRITTEN, are_quantities, words_of
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.significance import ALIKE
@@ -47,8 +47,8 @@ _FEWEST_NEW: Final = 10
 """Values that are no coincidence."""
 _SLOPE_DAYS: Final = 7
 """From so many days of history on, the measured slope counts instead of the times of the rows."""
-_OF_DAY_OFF: Final = 2
-"""The days before brought at most this many times the new values of a day off; what brings fewer is ending."""
+_UNLIKE: Final = 2
+"""Where one rate is more than this many times another one, something has changed."""
 _STEP_DAYS: Final = 2
 """A rollout that starts in the evening is over on the next day."""
 
@@ -85,12 +85,17 @@ def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) 
 def growth_of(case: Case, measurement: Measurement, tags: Sequence[Tag], *, keep_coming: bool = False) -> float | None:
     """The share of the values of tags, and so of the series they make, that is added each day; None if not known.
 
-    From the listings of earlier days; else as if all had come in the time that the rows span, or since the audit that
+    From the listings of earlier days; else as if all had come in the time since the first row, or since the audit that
     did not see the tag yet, without what was a step.
     """
-    if listed := [rate for tag in tags if (rate := _listed_rate(case, measurement, tag)) is not None]:
-        return max(listed)
-    days = age_days(case, measurement, least=_LEAST_SPAN_OF_NEW)
+    rates = [_listed_rate(case, measurement, tag, keep_coming=keep_coming) for tag in tags]
+    listed = [rate for rate in rates if rate is not None]
+    return max(listed) if listed else _seen_rate(case, measurement, tags, keep_coming=keep_coming)
+
+
+def _seen_rate(case: Case, measurement: Measurement, tags: Sequence[Tag], *, keep_coming: bool) -> float | None:
+    """The share of the values of tags that is added each day, by the rows; None if not known."""
+    days = _days_since_first(case, measurement)
     unread = 1.0 if keep_coming else None
     known = {tag.key: unread if tag.turnover is None else fleets.ongoing(tag) for tag in tags}
     parts = {key: part for key, part in known.items() if part is not None}
@@ -105,6 +110,16 @@ def growth_of(case: Case, measurement: Measurement, tags: Sequence[Tag], *, keep
         if (part := parts.get(tag.key)) is not None
     ]
     return max(rates, default=None)
+
+
+def _days_since_first(case: Case, measurement: Measurement) -> float | None:
+    """The days from the first row until the values were counted, with a night without any row; None if the rows span
+    too little for a rate.
+    """
+    if measurement.first_time is None or age_days(case, measurement, least=_LEAST_SPAN_OF_NEW) is None:
+        return None
+    end = measurement.fingerprint_as_of or case.profile.window.end
+    return (end - measurement.first_time) / timedelta(days=1)
 
 
 def _days_since_new(case: Case, measurement: Measurement, tag: Tag) -> float:
@@ -128,10 +143,13 @@ def _pace(measurement: Measurement, tag: Tag) -> float:
         return math.inf
     # What they had in the first third was there; the others came in the rest of the time.
     added = max(seen.pairs - max(seen.sources, seen.first), 0) / (seen.hours / 24 * 2 / 3)
-    return added * max(sources / seen.sources, 1.0) / sets.series
+    # A source has one series for each value only if no other tag changes with this one.
+    pairs, _ = series_left(sets, frozenset(gone - {tag.key}))
+    return added * max(sources / seen.sources, 1.0) / max(pairs, 1)
 
 
-def _listed_rate(case: Case, measurement: Measurement, tag: Tag) -> float | None:
+def _listed_rate(case: Case, measurement: Measurement, tag: Tag, *, keep_coming: bool) -> float | None:
+    """The share of the values of a tag that is added each day, by the listings; None if there are none."""
     over_time = tag.over_time
     if over_time is None or over_time.days < 2 or over_time.new_values is None or not tag.values:
         return None
@@ -141,13 +159,22 @@ def _listed_rate(case: Case, measurement: Measurement, tag: Tag) -> float | None
         days = _days_since_listing(case, measurement)
         if days is None:
             return None
-        newest, usual = new / days, over_time.new_per_day or 0.0
-        # A day off brings less than the days before, which the next week brings again.
-        return (usual if newest < usual <= _OF_DAY_OFF * newest else newest) / max(tag.values.value, 1)
+        newest, values = new / days, max(tag.values.value, 1)
+        usual = over_time.new_per_day or 0.0
+        # Rows of a week or more have more days than were listed, if the rate is still about the same.
+        seen = values * (_seen_rate(case, measurement, [tag], keep_coming=keep_coming) or 0.0)
+        if (_days_since_first(case, measurement) or 0.0) >= _SLOPE_DAYS and _are_alike(seen, usual):
+            usual = seen
+        # A day off brings less than other days, and a busy one brings more.
+        return (usual if _are_alike(usual, newest) else newest) / values
     waves = len({one.day for one in over_time.series[1:]})
     # What came on many days is no step, however few changes the rows of one day show.
     part = fleets.ongoing(tag) if 0 < waves <= _STEP_DAYS else 1.0
     return (1.0 if part is None else part) * over_time.new_per_day / max(tag.values.value, 1)
+
+
+def _are_alike(rate: float, other: float) -> bool:
+    return rate <= _UNLIKE * other and other <= _UNLIKE * rate
 
 
 def _days_since_listing(case: Case, measurement: Measurement) -> float | None:
@@ -512,6 +539,14 @@ def rate(case: Case, figure: str, at: Subject, now: float) -> float | None:
     return max((now - before) / ago, 0.0)
 
 
+def most_in_a_day(case: Case, figure: str, at: Subject, now: float) -> float:
+    """The most that was added to a figure from one audit of the last week to the next, a day; infinite without one, or
+    if the last one was made less than a day ago, whatever day it is of.
+    """
+    steps = _steps(case, figure, at, now)[1] if case.timeline.is_older(case.profile, timedelta(days=1)) else ()
+    return max(*steps, 0.0) if steps else math.inf
+
+
 _EVEN_STEPS: Final = 3
 _EVEN: Final = 2
 """Maximum ratio of the largest to the smallest step of a figure that grows by about the same each day."""
@@ -522,13 +557,19 @@ def even_rate(case: Case, figure: str, at: Subject, now: float) -> tuple[float, 
     three times; None otherwise. After less than a week, nobody knows whether that goes on: it may tell when, but an
     alarm should rest on it only if there is no time left to wait for a week.
     """
-    points = (((case.profile.day - point.day).days, point.value) for point in case.timeline.of(figure, at))
-    known = [*((ago, value) for ago, value in points if 0 < ago <= _SLOPE_DAYS), (0, now)]
-    steps = [(value - before) / (then - ago) for (then, before), (ago, value) in pairwise(known)]
+    (days, first), steps = _steps(case, figure, at, now)
     if len(steps) < _EVEN_STEPS or min(steps) <= 0 or max(steps) > _EVEN * min(steps):
         return None
-    days, first = known[0]
     return (now - first) / days, days
+
+
+def _steps(case: Case, figure: str, at: Subject, now: float) -> tuple[tuple[int, float], list[float]]:
+    """The first known value of a figure in the last week, with how many days ago it was measured, and by how much the
+    figure grew a day from each audit to the next.
+    """
+    points = (((case.profile.day - point.day).days, point.value) for point in case.timeline.of(figure, at))
+    known = [*((ago, value) for ago, value in points if 0 < ago <= _SLOPE_DAYS), (0, now)]
+    return known[0], [(value - before) / (then - ago) for (then, before), (ago, value) in pairwise(known)]
 
 
 _IN_SIGHT_DAYS: Final = 36_525

@@ -312,7 +312,7 @@ def test_values_written_once_are_no_guess_once_there_are_two_listings() -> None:
 def test_values_since_the_listing_before_count_for_the_time_that_passed(since: timedelta, days_left: float) -> None:
     """An audit of yesterday, made today, and one of today are no day apart."""
     server = ServerStatus({"max_values_per_tag": 3_001.0, "index_in_memory": 1.0})
-    now = _watched(UUIDS[:64], values_over_time("unknown", 2, new_values=1_000))
+    now = _watched(UUIDS[:64], values_over_time("unknown", 2, new_values=1_000, new_per_day=None))
     now = dataclasses.replace(now, tags=(dataclasses.replace(now.tags[0], turnover=PASSING),))
     earlier = a_profile(now, day=DAY - timedelta(days=1), collected_at=NOW - since)
     profile = a_profile(now, engine="influxdb1", server=server)
@@ -599,7 +599,7 @@ def test_series_that_a_tag_adds_count_toward_the_limit_of_the_owner(
         assert (finding.limit.value, finding.impact.unit) == (2_000, "series")
 
 
-@pytest.mark.parametrize(("others", "values", "days_left"), [(3, 1_000, 30), (3, 950, 30), (3, 500, 120)])
+@pytest.mark.parametrize(("others", "values", "days_left"), [(3, 1_000, 30), (3, 950, 30), (3, 500, 48)])
 def test_series_of_all_measurements_to_which_a_writer_adds_a_tag_reach_the_limit(
     others: int, values: int, days_left: int
 ) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import cache, partial
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
@@ -18,7 +19,7 @@ from tsaudit.analysis.significance import NEARLY_ALL, REPEATS
 from tsaudit.guidelines import matters
 from tsaudit.model.change import Diagnose, StopSource
 from tsaudit.model.columns import SeriesSince, Tag, Turnover, ValuesOverTime
-from tsaudit.model.figures import SERIES_KINDS, Count, How
+from tsaudit.model.figures import SERIES_KINDS, Count, How, Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Jump, Limit
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -124,6 +125,7 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
       https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     """
     together, has_types, beside_types = _together(case), case.engine.checks_key_types, matters("C4", case.engine.name)
+    added: _Added = cache(partial(_added, case))
     for measurement in case.measurements:
         found: dict[str, _Found] = {}
         for tag in (tag for tag in measurement.tags if tag.values is not None):
@@ -134,7 +136,7 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
         for twin in _twins(measurement, found):
             del found[twin]
         avoidable = [key for key, one in found.items() if _is_avoidable(case, measurement, one)]
-        yield from (_finding(case, measurement, one, avoidable) for one in found.values())
+        yield from (_finding(case, measurement, one, avoidable, added) for one in found.values())
 
 
 def _twins(measurement: Measurement, found: Mapping[str, _Found]) -> set[str]:
@@ -385,7 +387,9 @@ def _coming(seen: Turnover) -> str:
     )
 
 
-def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Impact | None:
+def _impact(
+    case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str], added: _Added
+) -> Impact | None:
     """What the tag costs: a server that limits the values of a tag rejects values beyond the limit. Even where series
     cost nothing, numbers stored as text take up space.
     """
@@ -409,7 +413,7 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
     level = costs.levels_at(case, measurement, tag, coming or per_day or 0.0)
     toward = [costs.of_limit(case, tag.values.value, limit, per_day=per_day, levels_at=level)]
     if series is not None and series.currency is Currency.SERIES and series.whole is not None:
-        toward += _toward_series(case, measurement, tag, series, series.whole)
+        toward += _toward_series(case, measurement, found, series, series.whole, added)
         most = series_limit(case, measurement)
         if costs.is_enforced(case, most, series.whole) and not costs.is_owners(most):
             series = replace(series, room=max(most.value - series.whole, 0.0))
@@ -418,22 +422,37 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
 
 
 def _toward_series(
-    case: Case, measurement: Measurement, tag: Tag, series: Impact, whole: int | float
+    case: Case, measurement: Measurement, found: _Found, series: Impact, whole: int | float, added: _Added
 ) -> Iterator[Impact]:
-    """How near the series of the database, of which there are `whole`, come to their limit if the tag's go on: those of
-    all measurements with about as many of its values. `series`: of one of them.
+    """How near the series of the database, of which there are `whole`, come to their limit if the tag's go on, in all
+    measurements that have it. None where most come in another one, whose finding says it. `series`: of this one.
     """
     limit = series_limit(case, measurement)
-    if limit.origin != "default" and series.per_day:
-        inside = (m.tag(tag.key) for m in case.measurements if m.database == measurement.database)
-        least = (tag.values.value if tag.values else 0) / _ALIKE
-        alike = sum(one is not None and one.values is not None and one.values.value >= least for one in inside)
-        level = math.inf if series.kept_days is None else whole + (series.after(math.inf) - series.now) * alike
-        yield costs.of_limit(case, whole, limit, per_day=series.per_day * alike, levels_at=level)
+    if limit.origin == "default" or not series.per_day:
+        return
+    inside = added(measurement.database, found.tag.key, found.kind.fewest is not None)
+    coming = [*(one for name, one in inside if name != measurement.name), series]
+    rates = [one.per_day or 0.0 for one in coming]
+    if series.per_day >= max(rates) / _ALIKE:
+        # What a few values have most series of says little about the next ones: no more come than were counted.
+        per_day = min(sum(rates), costs.most_in_a_day(case, "series", Subject(measurement.database), whole))
+        grown = sum(math.inf if one.kept_days is None else one.after(math.inf) - one.now for one in coming)
+        yield costs.of_limit(case, whole, limit, per_day=per_day, levels_at=whole + grown)
 
 
-_ALIKE: Final = 1.1
-"""Measurements to which one writer adds a tag have about as many of its values."""
+_ALIKE: Final = 2
+"""A tag gains at least this part of the series that it gains in any measurement where it fills the database."""
+
+_Added: TypeAlias = Callable[[str, str, bool], Sequence[tuple[str, Impact]]]
+"""What a tag of a database adds to the series of each measurement in which it adds some, with the measurement's name,
+and whether its values are of a kind that keeps coming.
+"""
+
+
+def _added(case: Case, database: str, key: str, keep_coming: bool) -> list[tuple[str, Impact]]:
+    inside = (m for m in case.measurements if m.database == database and m.tag(key))
+    found = ((m.name, costs.of_series(case, m, [key], keep_coming=keep_coming)) for m in inside)
+    return [(name, one) for name, one in found if one is not None and one.per_day]
 
 
 def _values_a_day(case: Case, measurement: Measurement, tag: Tag) -> float | None:
@@ -514,7 +533,7 @@ def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
     return not fleets.lasts(tag) and (kept is None or kept > case.harm.warning_days)
 
 
-def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Finding:
+def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str], added: _Added) -> Finding:
     """The finding about the tag. `avoidable`: the reported tags of the measurement that together cost something."""
     tag = found.tag
     assert tag.values is not None
@@ -522,7 +541,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     share = share_of_tags(causes, measurement.tag_sets)
     of_all = f"; {listed(causes)} together cause {percent(share)} of the series" if causes[1:] and share else ""
     changes = remedies(measurement, tag.key, to=found.kind.to, keeps_rows=case.engine.infers_roles)
-    impact = None if newest else _impact(case, measurement, found, avoidable)
+    impact = None if newest else _impact(case, measurement, found, avoidable, added)
     series = measurement.series.value if measurement.series else 0
     evidence = [Evidence("distinct values", count(tag.values)), *found.kind.evidence]
     if series:
