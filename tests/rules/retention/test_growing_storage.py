@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.server import TableStatus
 from tsaudit.model.storage import DatabaseStorage, Storage
 from tsaudit.model.timeline import Point, Timeline, figures, stored_bytes
 from tsaudit.planning.plans import plans_of
@@ -118,6 +120,38 @@ def test_information_when_no_limit_is_set() -> None:
     )
     assert [e.value for e in finding.evidence] == ["2", "20 GB, 91% of it", "2 GB, 9% of it"]
     assert not _found(a_table("raw", 40 * GB), factors=FLAT)
+
+
+@pytest.mark.parametrize(
+    ("came", "deleted", "live", "is_said"),
+    [
+        (1_000, 0, 1_000, True),
+        # A job deletes; nobody knows of how many from before, TRUNCATE was; the server does not count.
+        (1_000, 10, 990, False),
+        (1_000, 0, 5_000, False),
+        (1_000, 0, 100, False),
+        (0, 0, 0, False),
+        (None, None, 1_000, False),
+    ],
+)
+def test_note_of_the_first_week_where_no_row_was_ever_deleted(
+    came: int | None, deleted: int | None, live: int, is_said: bool
+) -> None:
+    counters = {"rows_inserted": came, "rows_deleted": deleted}
+    status = TableStatus({name: n for name, n in counters.items() if n is not None}, {"live_rows": live})
+    log = replace(a_table("log", 10 * GB), first_time=NOW - timedelta(days=20), status=status)
+    profile = a_profile(log, engine="postgresql")
+    history = held(profile, GROWING)
+    young = Timeline(points={figure: points[-2:] for figure, points in history.points.items()})
+    found = _judged(profile, None, young).findings
+    assert [one.severity for one in found] == ["note"] * is_said
+    for one in found:
+        assert one.message == (
+            "Data and indexes take 10 GB, 9.64 GB on 2026-03-29; no row of main/log was ever deleted, and about 182 GB "
+            "a year are added in all."
+        )
+    later = _judged(profile, None, history).findings
+    assert ["no row of main/log was ever deleted, and about 65" in one.message for one in later] == [is_said]
 
 
 def test_severity_when_a_limit_is_near() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,6 +11,7 @@ from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Forecast, Impact, Limit
 from tsaudit.model.profile import Database
+from tsaudit.model.server import TableStatus
 from tsaudit.model.timeline import Point, held_bytes, stored_bytes, stored_parts
 from tsaudit.rule import Case, rule
 from tsaudit.text import listed, many, number, percent, size
@@ -24,6 +25,7 @@ from tsaudit.text.findings import SET_IN_FILE, limit_reached
     guidelines=("H5",),
     requires={"stored_bytes"},
     uses={"row_estimate"},
+    shows={"table_status"},
     not_applicable={
         "influxdb2 Cloud": "the service does not report bytes",
         "influxdb3 Cloud Serverless": "the service does not report bytes",
@@ -39,8 +41,9 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     not report how much space there is, so set `harm: {max_bytes: ...}` to the size of the disk minus everything else on
     it. From half of the space on, or if it is reached within the days that `harm` warns of, the cost is the room that
     is left: at the rate of the daily history or, before there is a week of it, at that of the newest rows by their
-    times. Where no space is known, growth is a note, from `harm.min_bytes` within `harm.horizon` on. For the sizes that
-    each engine reports and what they include, see `docs/engines.md`.
+    times. Where no space is known, growth is a note, from `harm.min_bytes` within `harm.horizon` on; in the first week
+    of the history, only that of tables of which no row was ever deleted, as PostgreSQL counts. For the sizes that each
+    engine reports and what they include, see `docs/engines.md`.
 
     ## Why it matters
 
@@ -122,13 +125,13 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     per_day = evaluated.added_per_day if rates is None else sum(rates.values()) if rates else None
     impact = _impact(case, space, limit, forecast, per_day) if limit else None
     added = (per_day or 0.0) * case.harm.horizon.days
-    if impact is None if limit else evaluated.kind != "growth" or added < case.harm.min_bytes:
+    is_growth = evaluated.kind == "growth" or _are_kept(case, [part for _, part in _largest(rates or {}, per_day or 0)])
+    if impact is None if limit else not is_growth or added < case.harm.min_bytes:
         return
     before = evaluated.points_before(points)[-1]
     doubling = evaluated.doubling_days if not limit else None
-    yield replace(
-        _finding(case, space, forecast, before, doubling), impact=impact, per_day=per_day or None, jump=evaluated.jump
-    )
+    found = _finding(case, space, forecast, before, doubling, per_day or 0.0)
+    yield replace(found, impact=impact, per_day=per_day or None, jump=evaluated.jump)
 
 
 def _is_young(case: Case, first: Point) -> bool:
@@ -175,7 +178,9 @@ def _rates_of_rows(case: Case) -> dict[Subject, float]:
     return rates
 
 
-def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point, doubling: float | None) -> Finding:
+def _finding(
+    case: Case, space: _Space, forecast: Forecast | None, before: Point, doubling: float | None, per_day: float
+) -> Finding:
     limit, held = space.limit, space.held
     if limit and space.on_disk:
         message = f"{percent(held / limit.value)} of the disk's {size(limit.value)} are used"
@@ -193,12 +198,15 @@ def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point
         rates = [(added, part) for part, added in _rates_of_rows(case).items() if added > 0]
         grown, increase = sorted(rates, key=_largest_first), sum(added for added, _ in rates)
         a_day = " a day, by its rows"
-    most = [part for added, part in grown[:_NAMED] if added >= _LARGE * increase > 0]
+    most = [part for _, part in _largest({part: added for added, part in grown}, increase)]
     where = f"Find the {word} that grows"
     if most:
         share = min(1.0, sum(added for added, part in grown if part in most) / increase)
         where = f"{percent(share)} of the increase is in {listed(list(map(str, most)))}"
         message += f"; {where}" if len(case.measurements) > 1 else ""
+    if _are_kept(case, most) and not limit:
+        message += f"; no row of {'these' if len(most) > 1 else most[0]} was ever deleted"
+        message += f", and about {size(per_day * 365)} a year are added in all" if per_day else ""
     what = f"{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time."
     look: tuple[Change, ...] = (Diagnose(space.subject, "sizes"),) if space.on_disk else ()
     if case.engine.infers_roles:
@@ -223,6 +231,24 @@ def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point
         forecast=forecast,
         facts=("stored_bytes",),
     )
+
+
+def _largest(added: Mapping[Subject, float], of_all: float) -> list[tuple[float, Subject]]:
+    """Those that are named as growing, with what each has grown by, largest first."""
+    found = sorted(((bytes_, part) for part, bytes_ in added.items()), key=_largest_first)
+    return [pair for pair in found[:_NAMED] if pair[0] >= _LARGE * of_all > 0]
+
+
+def _are_kept(case: Case, parts: Sequence[Subject]) -> bool:
+    """Whether all rows that ever came to these tables are still there, as the server counts."""
+    counted = {Subject(m.database, m.name): m.status for m in case.measurements}
+    return bool(parts) and all((status := counted.get(part)) is not None and _is_kept(status) for part in parts)
+
+
+def _is_kept(status: TableStatus) -> bool:
+    # It counts rows before their transaction ends, and TRUNCATE not at all.
+    came, live = status.counters.get("rows_inserted", 0.0), status.figures.get("live_rows", 0.0)
+    return status.counters.get("rows_deleted") == 0 and came > 0 and abs(came - live) <= _LARGE * came
 
 
 _NAMED: Final = 3
