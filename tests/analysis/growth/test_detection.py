@@ -527,10 +527,53 @@ def test_growth_that_stopped_is_flat_and_promises_no_date(quiet: int) -> None:
     assert ahead.days is None
 
 
-@pytest.mark.parametrize("quiet", [0, 1, 2])
-def test_a_weekend_is_no_end_of_a_growth(quiet: int) -> None:
-    counts = [*deployment(10), *[9_300.0] * quiet]
-    assert detect(days(len(counts)), counts).flat_days == 0
+def steps(*daily: float, quiet: int = 28) -> list[float]:
+    """300 series for so many days from a Monday on, and then so many more every day."""
+    return [300.0] * quiet + [300.0 + float(one) for one in np.cumsum(daily)]
+
+
+@pytest.mark.parametrize("beside", [0, 1], ids=["still", "others go on"])
+@pytest.mark.parametrize("part", [0, 10], ids=["at the audit", "minutes after it"])
+@pytest.mark.parametrize("flat", [1, 2, 3])
+@pytest.mark.parametrize("leak", [3, 4, 5, 10, 20])
+@pytest.mark.parametrize("quiet", [4, 28])
+def test_a_leak_that_was_fixed_grows_on_no_day_after(quiet: int, leak: int, flat: int, part: int, beside: int) -> None:
+    counts = steps(*[900] * leak, *[part, 0, 0][:flat], quiet=quiet)
+    counts = [count + beside * day for day, count in enumerate(counts)]
+    growth = detect(days(len(counts)), counts)
+    assert growth.growth_per_day == 0
+    assert growth.kind != "growth" or growth.flat_days >= flat
+    ahead = forecast(days(len(counts)), counts, 50_000)
+    assert ahead is None or ahead.days is None
+
+
+def test_a_leak_that_pauses_for_a_day_is_back_as_soon_as_it_goes_on() -> None:
+    for after in range(1, 8):
+        counts = steps(*[900] * 5, 0, *[900] * after)
+        growth = detect(days(len(counts)), counts)
+        assert (growth.kind, growth.flat_days) == ("growth", 0)
+        ahead = forecast(days(len(counts)), counts, counts[-1] + 9_000)
+        assert ahead is not None
+        assert ahead.days is not None
+        assert ahead.days >= 9_000 / (growth.growth_per_day * counts[-1]) * 0.99
+        assert ahead.days >= 9.9
+
+
+@pytest.mark.parametrize("week", [1, 2, 3])
+def test_a_weekend_is_no_end_of_a_growth_that_has_paused_on_one(week: int) -> None:
+    daily = [900.0 if day % 7 < 5 else 0.0 for day in range(7 * week + 7)]
+    for last in range(7 * week + 4, 7 * week + 8):
+        counts = steps(*daily[:last])
+        assert detect(days(len(counts)), counts).flat_days == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_growth_that_goes_on_unevenly_is_never_flat(seed: int) -> None:
+    """Such as that of pods of which some more come every day."""
+    daily = np.random.default_rng(seed).poisson(9, 40) * 10
+    for last in range(6, 41):
+        counts = steps(*daily[:last])
+        assert detect(days(len(counts)), counts).flat_days == 0
 
 
 def test_growth_that_slows_down_is_not_flat() -> None:

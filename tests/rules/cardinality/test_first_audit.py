@@ -174,3 +174,22 @@ def test_a_steep_rise_is_said_to_go_on_before_there_is_a_trend() -> None:
         jumped = audited(np.zeros(0), 5_240, earlier=(*level, Point(days[-1], last)))
         assert jumped is not None
         assert jumped.per_day is None
+
+
+@pytest.mark.parametrize("quiet", [1, 3, 30])
+@pytest.mark.parametrize("leak", [3, 4, 5])
+@pytest.mark.parametrize("flat", [0, 1, 2, 3])
+def test_a_leak_that_was_fixed_is_a_note_without_a_rate_from_the_next_audit(leak: int, flat: int, quiet: int) -> None:
+    """45,000 a day, toward a limit of a million."""
+    ago = since(0.95, leak + flat, flat)(np.random.default_rng(1))
+    counts = [100] * quiet + [100 + 45_000 * min(day, leak) for day in range(1, leak + flat + 1)]
+    earlier = tuple(Point(DAY - timedelta(days=len(counts) - day - 1), one) for day, one in enumerate(counts[:-1]))
+    found = audited(ago, counts[-1], earlier=earlier)
+    if not flat:
+        assert found is not None
+        assert found.severity is not Severity.NOTE
+    elif found is not None:
+        assert found.severity is Severity.NOTE
+        assert found.per_day is None
+        assert found.forecast is None or found.forecast.days is None
+        assert "a day" not in found.message

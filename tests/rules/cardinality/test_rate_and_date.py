@@ -101,7 +101,7 @@ def test_a_jump_that_goes_on_is_a_new_pace_from_its_second_day(lasting: int) -> 
     assert finding.severity is Severity.CRITICAL
 
 
-@pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.8])
+@pytest.mark.parametrize("part", [1 / 48, 0.1, 0.5, 0.8])
 @pytest.mark.parametrize("grown", [5, 7, 13, 30])
 def test_a_day_that_is_not_over_leaves_the_rate_of_the_days_before(grown: int, part: float) -> None:
     steady = [10_000.0] * 20 + [10_000 + 1_450.0 * n for n in range(1, grown + 1)]

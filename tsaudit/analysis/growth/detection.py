@@ -228,8 +228,8 @@ class Growth:
     points: int
     """Number of days examined: those with a value among the last 90."""
     flat_days: int = 0
-    """Number of days, at the end, in which a growth has not continued, 3 or more; 0 if it continues, or if nothing
-    grows.
+    """Number of days, at the end, in which a growth, or a rise that is too young to be one, has not continued; 0 if it
+    continues, or if nothing grows.
     """
     compounds: bool = False
     """Whether the same share is added every day, rather than the same amount; False unless growing."""
@@ -347,7 +347,7 @@ def _evaluated(history: Daily, filling_days: float) -> tuple[Growth, float, int]
     has_season = history.season_peak > 1
     unknown = Growth("unknown", None, 0.0, None, provisional, "undecided", None, history.points, has_season=has_season)
     if not _reaches(history, limits.FEWEST_DAYS, limits.FEWEST_POINTS):
-        return unknown, 0.0, 0
+        return replace(unknown, flat_days=_days_of(history, _stopped_points(history))), 0.0, 0
     seen = GrowthEvidence(history.times, history.logs, filling_days)
     is_open = seen.is_open()
     noise = float(seen.noise[-1])
@@ -391,7 +391,7 @@ def _growing(unknown: Growth, history: Daily, filling_days: float, begin: int | 
         may_fill=may_fill,
         growth_per_day=0.0 if flat else rate * float(np.exp(history.tamed[-1])) / level,
         shape=_shape(whole, resumed),
-        flat_days=round(float(history.times[-1] - history.times[-flat])) if flat else 0,
+        flat_days=_days_of(history, flat),
         compounds=compounds and history.level == float(history.tamed[-1]),
         level=level,
         jump=_jump(history, rate),
@@ -558,7 +558,30 @@ def _flat_points(history: Daily, begin: int) -> int:
         # Noise can hide a few flat days when only those are examined, but not when more days are.
         if slope <= limits.FLAT * rise and slope + error <= limits.FLAT_AT_MOST * rise:
             found = history.points - first
-    return found
+    return found or _stopped_points(history, begin)
+
+
+def _stopped_points(history: Daily, begin: int | None = None) -> int:
+    """The same by the last 1 to 3 changes alone: next to nothing came, after far more on each day of two weeks, or of
+    all since the growth began at the point `begin`; None: since it last paused. A growth that paused before, such as
+    on a weekend, may go on.
+    """
+    if not history.points or history.season_peak > 1 or history.logs[-1] > history.tamed[-1]:
+        return 0
+    changes = _changes(history)
+    for run in range(limits.FLAT_DAYS, 0, -1):
+        newest, earlier = changes[-run:], changes[:-run]
+        # The first day of a growth is only part of one.
+        first = begin if begin is not None else max(np.flatnonzero(earlier <= 0), default=-1) + 2
+        before = earlier[first:][-limits.BEFORE_RUN :]
+        if len(before) >= limits.PACE_FEWEST and max(newest.max(), 0.0) < limits.FLAT_AT_ONCE * before.min():
+            return run + 1
+    return 0
+
+
+def _days_of(history: Daily, points: int) -> int:
+    """The number of days from the first to the last of so many last points."""
+    return round(float(history.times[-1] - history.times[-points])) if points else 0
 
 
 def _resumed(history: Daily, begin: int) -> int:

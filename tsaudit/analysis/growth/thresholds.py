@@ -223,7 +223,7 @@ LAW_WINDOW: Final = 60
 """Number of points that decide whether a growth compounds."""
 FLAT_DAYS: Final = 3
 """Minimum number of days without a rise after which a growth has stopped, until it continues: more than a weekend. See
-`FLAT`.
+`FLAT`, and `FLAT_AT_ONCE` for what stops sooner.
 """
 FLAT_FEWEST: Final = 3
 """Fewest points of these days."""
@@ -234,6 +234,10 @@ FLAT: Final = 0.1
 FLAT_AT_MOST: Final = 0.5
 FLAT_ERRORS: Final = 2.5
 """The slope plus this many standard errors must be at most `FLAT_AT_MOST` times the growth before."""
+FLAT_AT_ONCE: Final = 0.02
+"""A change of less than this share of each before ends a growth until it continues. More may be the change of a day
+that is not over, such as after an audit half an hour past midnight.
+"""
 FLAT_LONG: Final = 7
 """A growth that goes on after so many flat points has the rate of the points since. Fewer may be noise."""
 SHAPE_POINTS: Final = 28

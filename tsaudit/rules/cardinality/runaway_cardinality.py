@@ -93,7 +93,7 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
 
     - of sources that stay, such as a fleet, unless they come near such a limit;
     - of sources that take the place of others, such as pods;
-    - when it has stopped for three days;
+    - when it has stopped: from the first day without any if every day before brought many, otherwise for three days;
     - if it has lasted since the first audit, for a month, or for as long as the retention if that is shorter: data may
       be filling up, unless it has no retention.
 
@@ -397,7 +397,7 @@ def _impact(
     """The days until a limit is reached that somebody set, if they are few; otherwise the unnecessary series that a tag
     adds. `inside`: the measurement, or those of a whole to which the tag adds series.
     """
-    if course.growth.may_fill or course.growth.flat_days > _STEP_DAYS:
+    if course.growth.may_fill or course.growth.flat_days:
         return None
     enforced = limit is not None and costs.is_enforced(case, limit, course.now.value)
     forecast = course.forecast if enforced is not False else None
