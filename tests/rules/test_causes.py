@@ -104,6 +104,7 @@ _REACHED = Forecast(1_000, 120.0, 60.0, 200.0, 0.01, None, "steady", provisional
         # A growth that costs nothing yet is the cause of what it brings near; one that is over is none.
         (_at("m", INFO, main_contributor="pod", forecast=_REACHED), _at("", main_contributor="pod"), [WARN]),
         (_at("m", INFO, main_contributor="pod"), _at("", main_contributor="pod"), [INFO, WARN]),
+        (_at("m", INFO, main_contributor="pod"), _at("", INFO, main_contributor="pod"), [INFO]),
         (_at("m", main_contributor="pod"), _at("", main_contributor="host"), [WARN, WARN]),
         (_at("m", main_contributor="pod"), _at("n", main_contributor="pod"), [WARN, WARN]),
         (_at("m"), _at("m"), [WARN, WARN]),

@@ -101,8 +101,9 @@ def _cause(
 def _has_same_contributor(cause: Finding, finding: Finding) -> bool:
     a, b = cause.subject, finding.subject
     pairs = ((a.database, b.database), (a.measurement, b.measurement))
+    will_be = cause.forecast is not None and cause.forecast.days is not None
     return (
-        (cause.severity is not Severity.NOTE or (cause.forecast is not None and cause.forecast.days is not None))
+        (cause.severity is not Severity.NOTE or finding.severity is Severity.NOTE or will_be)
         and not {*contributors(cause)}.isdisjoint(contributors(finding))
         and all("" in pair or pair[0] == pair[1] for pair in pairs)
     )
