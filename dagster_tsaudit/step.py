@@ -32,7 +32,7 @@ _OVERDUE: Final = timedelta(hours=1)
 ticks fail.
 """
 
-Event = dg.MaterializeResult[None] | dg.AssetCheckResult | dg.AssetMaterialization
+Event = dg.MaterializeResult[None] | dg.AssetCheckResult | dg.AssetMaterialization | dg.AssetObservation
 
 
 def audit_step(
@@ -121,7 +121,8 @@ def _results(
             metadata = target_metadata(one, one.run.result, one.run.profile)
     if is_past:
         if done:
-            context.log_event(dg.AssetObservation(unit.key, metadata=metadata))
+            # Events that are logged instead of yielded are lost if the step fails.
+            yield dg.AssetObservation(unit.key, metadata=metadata)
         return
     for one in found:
         _show_owner(context, unit, one)

@@ -71,7 +71,6 @@ COLUMNS: Final = (
 _FIRST_TIER: Final = ("ends before them", "ends, and is dropped", "renamed and added again", "filled on weekdays")
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize(
     "column",
     [pytest.param(one, id=one.name, marks=() if one.name in _FIRST_TIER else pytest.mark.full) for one in COLUMNS],

@@ -52,14 +52,10 @@ _ABOUT_FAMILIES: Final = ("tests/collect/test_contract.py", "tests/faults/")
 
 def mark(items: Sequence[pytest.Item]) -> None:
     """Add the marker `full` to what only `make test-all` runs."""
-    for item in (
-        *_slow(items),
-        *_repeated(items),
-        *_further_cases(items),
-        *_costly_families(items),
-        *_further_layouts(items),
-    ):
-        item.add_marker(pytest.mark.full)
+    # The cases that are left are known last.
+    for chosen in (_slow, _repeated, _costly_families, _further_layouts, _further_cases):
+        for item in list(chosen(items)):
+            item.add_marker(pytest.mark.full)
 
 
 def is_left_out(path: Path) -> bool:
@@ -89,7 +85,9 @@ def _repeated(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
 
 def _further_cases(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     seen: set[tuple[str, str]] = set()
-    for item in (item for item in items if isinstance(item, pytest.Function)):
+    for item in items:
+        if not isinstance(item, pytest.Function) or item.get_closest_marker("full"):
+            continue
         test = str(item.path), item.originalname
         if _params(item).get("seed") or (item.get_closest_marker("costly") and test in seen):
             yield item

@@ -416,7 +416,7 @@ def of_field_names(case: Case, measurement: Measurement) -> Impact | None:
     figure = "fields", Subject(measurement.database, measurement.name), count
     per_day, even = rate(case, *figure) or 0.0, even_rate(case, *figure)
     if even is not None and even[0] * _SLOPE_DAYS >= case.harm.min_names:
-        # Nobody adds so many on purpose, three days in a row.
+        # Where a week alone brings so many, waiting for it makes it worse.
         per_day = even[0]
     if not case.engine.has_costly_measurements or per_day * case.harm.warning_days < case.harm.min_names:
         return None
@@ -555,7 +555,7 @@ _EVEN: Final = 2
 def even_rate(case: Case, figure: str, at: Subject, now: float) -> tuple[float, int] | None:
     """By how much a figure grew a day, and over how many days, if it grew about the same from audit to audit, at least
     three times; None otherwise. After less than a week, nobody knows whether that goes on: it may tell when, but an
-    alarm should rest on it only if there is no time left to wait for a week.
+    alarm should rest on it only if there is no time left to wait for a week, or if that week alone brings too much.
     """
     (days, first), steps = _steps(case, figure, at, now)
     if len(steps) < _EVEN_STEPS or min(steps) <= 0 or max(steps) > _EVEN * min(steps):

@@ -103,6 +103,7 @@ def test_taken_back_it_is_undone_and_can_be_given_again(history: History, slack:
         assert read_and_send(history) == ReactionReport(asked=1, undone=1)
         assert said(history) == []
     assert ":zzz: was removed. No longer muted: 1 incident." in slack.messages[-1].text
+    assert "comes back" not in slack.messages[-1].text
     assert len(slack.messages) == 5
 
 

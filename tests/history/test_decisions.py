@@ -244,6 +244,8 @@ CONNECTIONS: Final = Limit("near-limit.max_connections", 1000.0, "connections", 
     [
         {"impact": Impact(Currency.LIMIT, now=200, whole=1000, unit="connections", days_left=40)},
         {"impact": Impact(Currency.FAMILY, now=200, per_day=20)},
+        # Of another figure: bytes of a document of which the connections are items.
+        {"impact": Impact(Currency.LIMIT, now=5_000_000, whole=16_000_000, per_day=1_000_000, days_left=40)},
     ],
 )
 def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, growing: dict[str, Any]) -> None:

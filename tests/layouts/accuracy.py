@@ -104,9 +104,9 @@ before its end, and in 1c88f85b, a day before. In 6103fb7b, a table whose times 
 mistaken for one without a time, and its audit said that nothing was wrong.
 
 In 4d21d316, an audit of InfluxDB 1.8.10 took the server down: one statement about all measurements, which was canceled
-after five seconds because of 3,600 fields. No statement is about several since. The three causes were found on their
-first day, one of them with 4 to 7 days to a limit that was 12 to 14 days away. Of the public reports, whose accepted
-fixes are known, two more were named in part, with advice that nobody could use, and one a day late.
+after five seconds because of 3,600 fields. On InfluxDB 1, none is about several since. The three causes were found on
+their first day, one of them with 4 to 7 days to a limit that was 12 to 14 days away. Of the public reports, whose
+accepted fixes are known, two more were named in part, with advice that nobody could use, and one a day late.
 
 In 542c77c8, four causes were found on the first or second day on which they could be. One of them fell from critical to
 warning a day before documents reach 16 MiB; rows that a collector sends twice were a note, and the finished jobs of a

@@ -233,9 +233,10 @@ class Reacting:
         why = f"reaction :{self._name(one.kind)}: taken back in Slack"
         incidents.write_decisions(self.connection, undone, incidents.REOPEN, one.person, why, None)
         self._refresh(undone)
-        if undone:
-            self._reply(confirm_undone(one, self._name(one.kind), undone))
-        return [self.known[i.fingerprint] for i in undone]
+        again = [self.known[i.fingerprint] for i in undone]
+        if again:
+            self._reply(confirm_undone(one, self._name(one.kind), again))
+        return again
 
     def _decide(self, one: StoredReaction, some: Iterable[Incident], *, again: bool = False) -> None:
         """`again`: repeat decisions of the same reaction in the name of another person."""

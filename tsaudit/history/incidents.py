@@ -183,7 +183,9 @@ def figure_of(finding: Finding, days: int = 0) -> ComparedFigure:
             where = " in all places" if impact.places > 1 else ""
             return ComparedFigure(value, f"{_AMOUNTS[impact.currency]}{where}")
     observed, limit = finding.observed, finding.limit
-    per_day = finding.per_day or (impact.per_day if impact is not None and impact.currency is Currency.LIMIT else None)
+    per_day = finding.per_day
+    if impact is not None and impact.currency is Currency.LIMIT and impact.now == observed:
+        per_day = per_day or impact.per_day
     # What grows toward a limit is below it, too.
     grows = per_day or (impact is not None and (impact.currency is Currency.LIMIT or impact.per_day))
     is_below = observed is not None and limit is not None and observed < limit.value

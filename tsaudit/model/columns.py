@@ -477,7 +477,8 @@ class Field:
     """For a text field with numbers: a numeric column with the same value in nearly all rows read; or empty."""
     same_tag: str = ""
     """A tag that has the same value in every row read, and is only absent where the field is, too, or is empty or 0;
-    preferably the one with the same name. Empty if there is none.
+    preferably the one with the same name, in whose absence the field may have any value that the tag never has. Empty
+    if there is none.
     """
     numbers_by: NumbersBy | None = None
     """The tag that separates texts with numbers from others; None if none does, or it does not contain both."""

@@ -166,7 +166,7 @@ def test_fields_that_become_more_each_day_are_a_leak(engine: str, a_day: int, se
     if severity == "warning":
         assert finding.impact is not None
         assert (finding.impact.now, finding.impact.per_day) == (count, a_day)
-        assert "not a tag" in finding.fix
+        assert "as a tag, each value would be another series" in finding.fix
 
 
 @pytest.mark.parametrize(
@@ -188,3 +188,19 @@ def test_fields_that_become_more_in_the_first_week(counts: tuple[int, ...], seve
     timeline = Timeline(points={("fields", Subject("main", "gateway")): days})
     (finding,) = run_rule(rule, a_profile(measurement, engine="influxdb1"), timeline=timeline).findings
     assert finding.severity == severity
+
+
+def test_only_the_family_that_grows_is_endless() -> None:
+    """A date is no tag, what is fixed does not grow, and all families of one writer are counted."""
+    fixed = [f"usage_server-{n:03}" for n in range(300)]
+    dated = [f"load_{DAY - timedelta(days=n)}" for n in range(600)]
+    before = a_measurement("m", fields=tuple(map(a_field, [*fixed, *dated[200:]])))
+    now = a_measurement("m", fields=tuple(map(a_field, [*fixed, *dated])))
+    counts = [Point(DAY - timedelta(days=ago), 900.0 - 200 * ago) for ago in (3, 2, 1)]
+    timeline = Timeline(a_profile(before, engine="influxdb1"), {("fields", Subject("main", "m")): tuple(counts)})
+    found = run_rule(rule, a_profile(now, engine="influxdb1"), timeline=timeline).findings
+    of_date, of_host = sorted(found, key=lambda finding: finding.subject)
+    assert of_date.impact is not None
+    assert of_host.impact is None
+    assert of_date.message.endswith("have data in their names, and about 200 new ones come a day.")
+    assert "its time" in of_date.fix

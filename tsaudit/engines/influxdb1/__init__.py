@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -66,6 +66,7 @@ class Influxdb1(InfluxEngine):
             "Subscribers miss what was written meanwhile.",
         )
     }
+    measurements_per_statement: Mapping[str, int] = {"early_rows": 1_000}
     limits = (*_LIMITS, *(replace(limit, plan="influxdb1-default") for limit in _LIMITS))
     parameters = {
         "several": "the names of measurements to query together; empty: only `measurement`",

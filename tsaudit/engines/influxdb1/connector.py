@@ -347,9 +347,13 @@ class InfluxConnection:
         yield fact_batch(ask.fact, rows)
 
     def _kept_in(self, ask: _Ask, shard: answers.AcceptedShard) -> list[dict[str, Any]]:
-        """The row about the shard; none if a measurement has too many fields to count values. Raises FactError."""
-        fields = Counter(measurement for measurement, _, _ in self._fields_in(ask, shard.policy))
-        if not fields or max(fields.values()) > answers.MOST_FIELDS:
+        """The row about the shard; none if there are too many measurements, or too many fields in one of them, to count
+        their values. Raises FactError.
+        """
+        known = self._known.contents.get(shard.database)
+        listed = (known.fields.get(shard.policy) if known else None) or self._fields_in(ask, shard.policy)
+        fields = Counter(measurement for measurement, _ in {(name, field) for name, field, _ in listed})
+        if not fields or len(fields) > answers.MOST_SERIES or max(fields.values()) > answers.MOST_FIELDS:
             return []
         about = {"database": shard.database, "policy": shard.policy, "first": shard.first, "last": shard.last}
         names = sorted(fields)

@@ -97,11 +97,10 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     - if it has lasted since the first audit, for a month, or for as long as the retention if that is shorter: data may
       be filling up, unless it has no retention.
 
-    With less than seven days of history, only an increase to ten times as many is reported, as provisional. These are
-    reported earlier:
+    A jump to `min_jump` times as many is reported on its second day, and costs something for two days; a burst of one
+    day is never reported, nor a count that is no higher than before. With less than seven days of history, only an
+    increase to ten times as many is reported, as provisional. These are reported earlier:
 
-    - A jump to `min_jump` times as many, on its second day, and it costs something for two days. A burst of one day is
-      never reported, nor a count that is no higher than before.
     - Where a limit is set, at least two audits in a row of which each found more than ever before, together `min_jump`
       times as many: the slower of the last two steps tells when the limit is reached at the latest.
     - Growth that rows show: of an even sample of the series of a measurement, InfluxDB has rows that tell on which days

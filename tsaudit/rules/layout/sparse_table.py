@@ -63,20 +63,21 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     A column that is no longer filled gives queries wrong answers:
 
     - Most rows had it, and those of the last day or more do not. The finding says when it had its last value. In a
-      table without a time, the rows that were added since an earlier audit do not have it. In a table too big to look
-      for the last value, an end that an audit found is reported for as long as the newest rows are without the column.
+      table without a time, of whatever kind, the rows that were added since an earlier audit do not have it. In a table
+      too big to look for the last value, an end that an audit found is reported for as long as the newest rows are
+      without the column, with its time to the hour.
       On InfluxDB 1 and 2, an end before the newest rows read is only reported if the previous audit saw it, too.
     - The same holds for the rows with some values of a tag, such as those of one kind of sensor, or of the hosts with a
       new agent, if these are at least 5% of the rows.
     - Its values are gone: nearly all rows had one at the previous audit, and none has although about as many rows are
       there. This is reported at once.
 
-    The finding names the columns that begin there. It is a note if the end may be meant, or pass:
+    The finding names the columns that begin there. It is a note if the end may be meant, or pass. If a column begins
+    there whose name says the same, such as `price_text` where `price` ends, only the first two cases apply:
 
     - Not nearly all rows had the column.
-    - It does not contain what was measured, and no column begins there whose name says the same, such as `price_text`
-      where `price` ends.
     - The rows are of one source, which may be off, and no column begins there.
+    - It does not contain what was measured.
     - Nobody may fill it on weekends: a tenth of the rows of the window were without it before, or it ended on a Friday
       to Sunday in the last three days, and not all rows of two earlier weekends had it.
     - Rows that are no measurements may be changed later, as an order that gets its invoice. What ended before the first

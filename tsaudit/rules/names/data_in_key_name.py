@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from tsaudit import costs
@@ -13,7 +13,7 @@ from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement
 from tsaudit.model.rows import KeyedFields
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.text import listed, many, number
+from tsaudit.text import listed, many, number, plural
 
 _LEVELS: Final = 10
 """Up to nine tags whose names differ in a number may be levels of a hierarchy; more are a list."""
@@ -83,10 +83,20 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
             found.sort(key=lambda family: (-len(family.members), family.template))
             groups = [found] if len(found) > _MOST_APART else [[family] for family in found]
             impact = costs.of_field_names(case, measurement) if role == "field" else None
-            for place, group in enumerate(groups):
+            growing = max(groups, key=partial(_new_names, _names_before(case, measurement)), default=None)
+            for group in groups:
                 # What all fields of the measurement cost is said once.
-                finding = _finding(measurement, role, *group)
-                yield finding if place or impact is None else _of_endless(finding, group[0], impact)
+                yield _finding(measurement, role, group, impact if group is growing else None)
+
+
+def _names_before(case: Case, measurement: Measurement) -> frozenset[str]:
+    """The names of the measurement's fields in the previous snapshot; empty if there is none."""
+    before = case.timeline.earlier(measurement)
+    return frozenset(field.key for field in before.fields) if before else frozenset()
+
+
+def _new_names(before: frozenset[str], group: Sequence[NameFamily]) -> int:
+    return sum(name not in before for family in group for name in family.members)
 
 
 def _is_data(role: str, family: NameFamily) -> bool:
@@ -94,19 +104,34 @@ def _is_data(role: str, family: NameFamily) -> bool:
     return len(family.members) > (_LEVELS - 1 if family.is_numbered and role == "tag" else 1)
 
 
-def _finding(measurement: Measurement, role: str, family: NameFamily, *others: NameFamily) -> Finding:
-    """`others`: smaller families, which one writer has made with the first."""
+def _finding(measurement: Measurement, role: str, families: Sequence[NameFamily], impact: Impact | None) -> Finding:
+    """`families`: the largest one, and smaller ones that one writer has made with it. `impact`: of new names that keep
+    coming; None if they do not.
+    """
+    family, *others = families
     tags = {part.name: part.example for part in family.tags}
     what = f"tag{'s' if len(tags) > 1 else ''} {listed(list(tags))}" if tags else "the row's own timestamp"
     count, rest = len(family.members), sum(len(one.members) for one in others)
     also = f" The same holds for {many(rest, f'more {role}')} named {listed([one.template for one in others], 3)}."
+    should = f"should be one {role} {family.measurement} with {what}"
+    fix = (
+        f"Write one {role} {family.measurement} and what varies as {what}, in a row for each: "
+        f"{listed([f'{key}={value}' for key, value in tags.items()] or ['its time'])}. What is stored keeps its names: "
+        "read it and write it again, without columns that have no value."
+    )
+    if impact is not None:
+        should = f"have data in their names, and about {many(round(impact.per_day or 0), 'new one')} come a day"
+    if impact is not None and tags:
+        fix = (
+            "If nobody needs them one by one, count them at the writer, or leave them out. Otherwise write a row for "
+            f"each, at a time of its own, with {listed(list(tags))} {plural(len(tags), 'as a field', 'as fields')}: as "
+            "a tag, each value would be another series. What is stored keeps its names."
+        )
     return Finding(
         subject=Subject(measurement.database, measurement.name, family.template),
-        message=f"{many(count, role)} named {family.template} should be one {role} {family.measurement} with {what}."
-        + also * bool(others),
-        fix=f"Write one {role} {family.measurement} and what varies as {what}, in a row for each: "
-        f"{listed([f'{key}={value}' for key, value in tags.items()] or ['its time'])}. What is stored keeps its names: "
-        "read it and write it again, without columns that have no value.",
+        impact=impact,
+        message=f"{many(count, role)} named {family.template} {should}." + also * bool(others),
+        fix=fix,
         observed=count + rest,
         unit="names",
         samples=family.members[:3],
@@ -116,20 +141,6 @@ def _finding(measurement: Measurement, role: str, family: NameFamily, *others: N
             *(Evidence(f"tag {name}", f"e.g. {value}") for name, value in tags.items()),
         ),
         facts=("field_types", "tag_keys"),
-    )
-
-
-def _of_endless(finding: Finding, family: NameFamily, impact: Impact) -> Finding:
-    """Of fields of which new ones keep coming. As a tag, what varies would be as endless, and make a series each."""
-    what = listed([part.name for part in family.tags]) or "time"
-    return replace(
-        finding,
-        impact=impact,
-        message=f"{many(len(family.members), 'field')} named {family.template} have the {what} of something in their "
-        "names, and new ones keep coming.",
-        fix=f"If nobody needs each {what}, leave these fields out at the writer. Otherwise write one field "
-        f"{family.measurement} and a field {what}, not a tag: each new value would make a series. What is stored keeps "
-        "its names.",
     )
 
 
