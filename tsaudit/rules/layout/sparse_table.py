@@ -57,23 +57,23 @@ def sparse_table(case: Case) -> Iterator[Finding]:
       columns have to be.
 
     Where the table may have rows before the window, the shares are those of the window. On InfluxDB 1 and 2, where an
-    absent field costs nothing, and in GreptimeDB's tables for traces, whose columns are the attributes of spans, empty
-    cells are not reported.
+    absent field costs nothing, empty cells are not reported, and of GreptimeDB's tables for traces, whose columns are
+    the attributes of spans, not the share of all cells.
 
     A column that is no longer filled gives queries wrong answers:
 
     - Most rows had it, and those of the last day or more do not. The finding says when it had its last value. In a
       table without a time, of whatever kind, the rows that were added since an earlier audit do not have it. In a table
       too big to look for the last value, an end that an audit found is reported for as long as the newest rows are
-      without the column, with its time to the hour.
-      On InfluxDB 1 and 2, an end before the newest rows read is only reported if the previous audit saw it, too.
+      without the column, with its time to the hour. On InfluxDB 1 and 2, an end before the newest rows read is only
+      reported if the previous audit saw it, too.
     - The same holds for the rows with some values of a tag, such as those of one kind of sensor, or of the hosts with a
       new agent, if these are at least 5% of the rows.
     - Its values are gone: nearly all rows had one at the previous audit, and none has although about as many rows are
       there. This is reported at once.
 
     The finding names the columns that begin there. It is a note if the end may be meant, or pass. If a column begins
-    there whose name says the same, such as `price_text` where `price` ends, only the first two cases apply:
+    there whose name says the same, such as `price_text` where `price` ends, only the first case applies:
 
     - Not nearly all rows had the column.
     - The rows are of one source, which may be off, and no column begins there.
