@@ -456,6 +456,13 @@ def names_numbered(name: str) -> bool:
     return bool(is_thing) and not words & QUANTITY
 
 
+def names_quantity(name: str) -> bool:
+    """Whether the name is that of something measured or counted, or of an amount of money."""
+    return bool(words_of(name) & (QUANTITY | MONEY | _VALUE)) and not names_code(name)
+
+
+_VALUE: Final = frozenset(["value", "val", "reading"])
+
 _THING: Final = (
     "host|hostname|server|instance|node|device|sensor|machine|meter|station|pump|motor|inverter|turbine|vehicle|truck|"
     "robot|gateway|router|switch|camera|vm|plant|line|panel|probe|tracker|unit|asset"

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import MONEY, is_single, is_text, names_code, words_of
+from tsaudit.analysis.columns.columns import MONEY, is_single, is_text, names_code, names_quantity, words_of
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.number_forms import other_forms, plain_numbers
 from tsaudit.analysis.shapes.shapes import redact_unless_name
-from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL, REPEATS
+from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
 from tsaudit.model.columns import Field, NumbersBy, StoppedTotals, TextsAmongNumbers
@@ -32,7 +32,6 @@ _WORDS = {
 }
 _DAY = re.compile(r"\s*\d{4}-\d\d-\d\d\s*")
 """A date without a time of day."""
-_DIGITS_NAMED = 4
 _NUMBERS = ("integer", "float")
 _SIGN = "a comparison sign"
 _FITS = {
@@ -60,8 +59,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     bytes. These give wrong answers:
 
     - Text that contains numbers that were measured or counted: most have a fraction, or they are whole, many, far
-      apart, and in another order as text. They are a note if they are IDs of the newest rows of the same table, and in
-      tables of fewer than 100 rows that form no series.
+      apart, in another order as text, and values of series, or their name says that they are measured. In tables of
+      fewer than 100 rows that form no series, they are a note.
     - From 20 values on, those in another form than most: texts that are times in several formats, such as `2026-03-20`
       and `03/20/2026`, numbers since 1970 in several units, or numbers beside texts where an engine accepts both.
     - Texts in a column that is declared to contain numbers, and mostly does, which SQLite takes: sums count them as 0,
@@ -80,7 +79,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     The notes are text fields that contain other numbers, booleans, or times, and float fields that only contain whole
     numbers. Not reported are numbers in a unique index, floats of four bytes, floats where no statement gives them
     another type, text with leading zeros, phone numbers, versions, numbers with more than fifteen digits, states such
-    as `on` and `off`, and fields named like codes, devices, or numbered things.
+    as `on` and `off`, whole numbers of which nothing says that they are measured, and fields named like codes, devices,
+    or numbered things.
 
     Where some values are lists of numbers, or several words, the text has to stay, and the numbers belong in a column
     beside it. Where at least two thirds of the distinct values are plain numbers, and nearly all others are numbers
@@ -127,12 +127,14 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 yield _texts(measurement, field, field.texts)
                 continue
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
+            if kind == "integer" and not _is_measured(measurement, field):
+                continue
             if (forms := _forms(case, field)) and not is_in_key:
                 yield _otherwise(measurement, field, forms)
                 continue
             if is_unclear and kind != "float":
                 continue
-            if kind and not (kind == "integer" and (is_in_key or _name_things(field, rows))):
+            if kind:
                 others = _others(field) if kind in ("integer", "float") else None
                 yield _beside(measurement, field, kind, *others) if others else _finding(case, measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
@@ -244,11 +246,11 @@ def _otherwise(measurement: Measurement, field: Field, forms: Mapping[str, str])
     )
 
 
-def _name_things(field: Field, rows: int) -> bool:
-    """Whether its whole numbers name things: all have one length, and come again and again."""
-    lengths = {len(value.strip()) for value in field.sample}
-    again = field.distinct is not None and rows >= REPEATS * field.distinct.value
-    return again and len(lengths) == 1 and max(lengths) >= _DIGITS_NAMED
+def _is_measured(measurement: Measurement, field: Field) -> bool:
+    """Whether whole numbers are measured or counted: what series have is, and elsewhere the name has to say so. Others
+    are IDs, codes, or numbers of things, and nobody adds them up.
+    """
+    return measurement.has_series or names_quantity(field.key)
 
 
 def _is_in_key(measurement: Measurement, field: Field) -> bool:
@@ -349,34 +351,15 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
 
 
 def _impact(measurement: Measurement, field: Field, kind: str) -> Impact | None:
-    """Queries for sums and ranges of measured numbers get wrong answers, or none, unless they find them elsewhere.
-    Whole numbers with an index are looked up, one at a time; a table of few rows is read as a whole, unless it is a
-    young one of series.
+    """Queries for sums and ranges of measured numbers get wrong answers, or none, unless they find them elsewhere. A
+    table of few rows is read as a whole, unless it is a young one of series.
     """
     if not measurement.has_series and measurement.rows_known < ENOUGH:
-        return None
-    is_found = any(field.key in index.columns for index in measurement.indexes or ())
-    if kind == "integer" and (is_found or _are_ids(measurement, field.sample)):
         return None
     if kind not in ("integer", "float") or not all(map(is_text, field.types)) or field.also_in:
         return None
     distinct = field.distinct.value if field.distinct else len(field.sample)
     return costs.of_numbers_as_text(field.key, field.sample, distinct)
-
-
-_NEWEST: Final = 0.9
-"""Of the IDs given, the share below the highest one in a sample that refers to new rows: our default."""
-
-
-def _are_ids(measurement: Measurement, sample: Sequence[str]) -> bool:
-    """Whether whole numbers are IDs of other rows of the table: they end near the last one given, never beyond it, and
-    are all in the upper half of them, as those of the newest rows are. Nobody adds them up, or looks for a range.
-    """
-    numbers, given = [int(text) for text in sample if text.strip().isdecimal()], measurement.status
-    return bool(numbers) and any(
-        last / 2 < min(numbers) and _NEWEST * last < max(numbers) <= last
-        for last in (given.ids.values() if given else ())
-    )
 
 
 _MAY_BE_MEASURED: Final = frozenset({"total", "quantity", "qty", "balance", "credit"})
