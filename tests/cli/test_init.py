@@ -127,7 +127,10 @@ def influxdb(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield "http://127.0.0.1:8086"
 
 
-def test_init_when_an_influxdb_runs_here(influxdb: str) -> None:
+@pytest.mark.parametrize("version", ["1.6.7", "v1.11.8", "unknown"])
+def test_init_when_an_influxdb_runs_here(influxdb: str, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that was built from source says `unknown`."""
+    monkeypatch.setattr(Ping, "version", version)
     assert init().exit_code == Exit.OK
     assert [(t.engine, t.url.get_secret_value()) for t in written().targets] == [("influxdb1", influxdb)]
 
