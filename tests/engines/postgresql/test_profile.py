@@ -138,6 +138,21 @@ def test_number_that_partitions_force_into_the_key_is_no_tag(made: Made, generat
     assert ([tag.key for tag in t.tags], [field.key for field in t.fields]) == (["host"], ["id", "v"])
 
 
+@pytest.mark.parametrize("with_time", [True, False])
+def test_enumeration_named_like_a_time(made: Made, with_time: bool) -> None:
+    """Nothing compares it with a text that it does not list."""
+    time, of_rows = (", at TIMESTAMPTZ", ", '2026-03-30'::DATE + i * '1 min'::INTERVAL") if with_time else ("", "")
+    profile = collected(
+        made(
+            "CREATE TYPE boolenum AS ENUM ('n', 'y')",
+            f"CREATE TABLE t (name TEXT, required boolenum, event_type boolenum, created BIGINT{time})",
+            f"INSERT INTO t SELECT 'a' || i, 'n', 'y', 1{of_rows} FROM generate_series(1, 90) AS i",
+        )
+    )
+    assert profile.gaps == ()
+    assert profile.measurements[0].time_column == ("at" if with_time else None)
+
+
 @pytest.mark.parametrize(
     ("kind", "inside", "outside"),
     [

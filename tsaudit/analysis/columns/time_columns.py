@@ -306,8 +306,9 @@ def _in_key(column: Column, columns: Sequence[Column]) -> bool:
 
 def _may_be(column: Column) -> bool:
     is_text = column_types.may_be_text(column.data_type)
-    # Some versions of PostgreSQL cannot compute the minimum of UUIDs, and a UUID is not a time.
-    return (is_text and not column.data_type.upper().startswith("UUID")) or _is_number(column.data_type)
+    # No value of these types is a time, and a database refuses to compare them with a text that is none of their values.
+    is_text = is_text and not column.data_type.upper().startswith(("UUID", "ENUM"))
+    return is_text or _is_number(column.data_type)
 
 
 def _is_number(data_type: str) -> bool:
