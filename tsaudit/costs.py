@@ -714,7 +714,7 @@ def of_numbers_as_text(name: str, sample: Sequence[str], distinct: int) -> Impac
     """
     if not are_quantities(name, sample, distinct):
         return None
-    how = "the values read are numbers with fractions, or sort differently as text"
+    how = "the values read are numbers that have fractions, sort differently as text, or are measured, by their name"
     return Impact(Currency.ANSWERS, how=how, consequence=sorts_as_text(name))
 
 

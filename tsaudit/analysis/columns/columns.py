@@ -458,10 +458,8 @@ def names_numbered(name: str) -> bool:
 
 def names_quantity(name: str) -> bool:
     """Whether the name is that of something measured or counted, or of an amount of money."""
-    return bool(words_of(name) & (QUANTITY | MONEY | _VALUE)) and not names_code(name)
+    return bool(words_of(name) & (QUANTITY | MONEY)) and not names_code(name)
 
-
-_VALUE: Final = frozenset(["value", "val", "reading"])
 
 _THING: Final = (
     "host|hostname|server|instance|node|device|sensor|machine|meter|station|pump|motor|inverter|turbine|vehicle|truck|"
@@ -582,8 +580,8 @@ def _times(values: Values | None) -> float:
 
 _NUMBER: Final = re.compile(r"-?(\d+)([.,]\d+)?([eE][-+]?\d+)?")
 _MIN_FRACTIONS: Final = 20
-"""Fewest distinct values for numbers with a fraction to be quantities: fewer may be versions, or bounds of
-a histogram.
+"""Fewest distinct values for numbers with a fraction, or with the name of a quantity, to be quantities: fewer may be
+versions, or bounds of a histogram.
 """
 _MIN_WHOLE: Final = 100
 """Fewest distinct values for whole numbers to be quantities: fewer may be codes."""
@@ -596,8 +594,8 @@ _LONGEST: Final = 15
 
 
 def are_quantities(name: str, sample: Sequence[str], distinct: int) -> bool:
-    """Whether the texts are numbers for which sums and ranges make sense: most have a fraction, or they are whole, far
-    apart, and sort differently as text.
+    """Whether the texts are numbers for which sums and ranges make sense: most have a fraction, or they are whole and
+    named after something measured, or far apart, and sort differently as text.
 
     `sample`: some distinct values. `distinct`: how many distinct values there are.
     """
@@ -611,9 +609,11 @@ def are_quantities(name: str, sample: Sequence[str], distinct: int) -> bool:
         return False
     if len(whole) < len(found) / 2:
         return distinct >= _MIN_FRACTIONS
-    if distinct < _MIN_WHOLE or names_numbered(name) or not _order_differs([match[0] for match in found]):
-        return False
     if any(match[1] != "0" and match[1].startswith("0") for match in whole):
+        return False
+    if names_quantity(name):
+        return distinct >= _MIN_FRACTIONS
+    if distinct < _MIN_WHOLE or names_numbered(name) or not _order_differs([match[0] for match in found]):
         return False
     numbers = {int(match[1]) for match in whole}
     # In a sample, numbers are farther apart than in all values, so the density is scaled.

@@ -58,9 +58,9 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     Most of it is based on the values read within the window, and is a note, because as text, values take hardly more
     bytes. These give wrong answers:
 
-    - Text that contains numbers that were measured or counted: most have a fraction, or they are whole, many, far
-      apart, in another order as text, and values of series, or their name says that they are measured. In tables of
-      fewer than 100 rows that form no series, they are a note.
+    - Text that contains numbers that were measured or counted: most have a fraction, or they are whole and named after
+      what is measured, such as `bytes_sent`, or, as values of series, they are many, far apart, and in another order as
+      text. In tables of fewer than 100 rows that form no series, they are a note.
     - From 20 values on, those in another form than most: texts that are times in several formats, such as `2026-03-20`
       and `03/20/2026`, numbers since 1970 in several units, or numbers beside texts where an engine accepts both.
     - Texts in a column that is declared to contain numbers, and mostly does, which SQLite takes: sums count them as 0,
