@@ -306,7 +306,7 @@ def _in_key(column: Column, columns: Sequence[Column]) -> bool:
 
 def _may_be(column: Column) -> bool:
     is_text = column_types.may_be_text(column.data_type)
-    # No value of these types is a time, and a database refuses to compare them with a text that is none of their values.
+    # No value of these is a time, and a database refuses to compare them with a text that is none of their values.
     is_text = is_text and not column.data_type.upper().startswith(("UUID", "ENUM"))
     return is_text or _is_number(column.data_type)
 
