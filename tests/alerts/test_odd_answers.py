@@ -193,6 +193,7 @@ def test_a_webhook_took_the_message_only_if_it_says_so(store: Store, slack: Slac
     assert (report.sent, report.failed, report.waiting) == (0, 0, 1)
     (line,) = report.errors
     assert "secret" not in line
+    assert "base_url" not in line
     slack.faults.clear()
     assert hooked.send(lambda _: None).sent == 1
 

@@ -542,6 +542,13 @@ def test_a_dead_webhook_gives_one_line_without_its_address(
     assert "secret" not in report.errors[0] + caplog.text
 
 
+def test_a_webhook_that_nothing_listens_at_names_its_own_setting(hooked: History) -> None:
+    hooked.settings = builders.settings(slack={"webhook": "http://127.0.0.1:9/services/secret"})
+    hooked.audit(found(1))
+    (line,) = hooked.send().errors
+    assert line.endswith("check the network, the proxy, and `slack.webhook`")
+
+
 def test_a_token_after_a_webhook_starts_with_a_message(hooked: History, slack: SlackDouble) -> None:
     hooked.audit(found(1))
     hooked.send()

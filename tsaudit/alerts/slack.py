@@ -319,11 +319,11 @@ class SlackWebhook(WebhookClient):
         """Post the message."""
         content, kind = _body(None, body)
         sent = {**self.default_headers, **(headers or {}), "Content-Type": kind}
-        answer = _exchanged(self.url, content, sent, self.deadline, self.proxy)
+        answer = _exchanged(self.url, content, sent, self.deadline, self.proxy, "slack.webhook")
         if answer.status != 200:
             raise webhook_error(answer)
         if answer.body.strip() != b"ok":
-            raise odd(200, "without the word `ok`")
+            raise odd(200, "without the word `ok`", setting="slack.webhook")
         return WebhookResponse(url="", status_code=200, body="ok", headers=dict(answer.headers))
 
 
@@ -336,13 +336,20 @@ def _body(params: Mapping[str, Any] | None, content: Mapping[str, Any] | None) -
     return jsonlib.dumps(given).encode(), "application/json;charset=utf-8"
 
 
-def _exchanged(url: str, body: bytes, headers: Mapping[str, str], deadline: Deadline, proxy: str | None) -> HttpAnswer:
+def _exchanged(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    deadline: Deadline,
+    proxy: str | None,
+    setting: str = "slack.base_url",
+) -> HttpAnswer:
     if (left := deadline.left()) <= 0:
         raise CallFailedError(f"no response from Slack within {deadline.seconds:.3g} s", stored=False, late=True)
     try:
         return post(url, body, headers, left, proxy)
     except NoAnswerError as error:
-        raise no_answer(error, url) from None
+        raise no_answer(error, url, setting) from None
 
 
 def _checked(answer: HttpAnswer, channel: str) -> dict[str, Any]:
@@ -414,7 +421,8 @@ def webhook_error(answer: HttpAnswer) -> NotifyError:
         return SetupError(_WEBHOOK[code], code=code, everywhere=True)
     if answer.status in _CONTENT_REFUSED and _CODE.fullmatch(code):
         return NoticeRefusedError(f"Slack rejected the message ({answer.status} {code})")
-    return odd(answer.status, "with text that is not a Slack error", redirected_to=answer.headers.get("location", ""))
+    where = answer.headers.get("location", "")
+    return odd(answer.status, "with text that is not a Slack error", redirected_to=where, setting="slack.webhook")
 
 
 def _busy(answer: HttpAnswer) -> BusyError:
@@ -422,19 +430,21 @@ def _busy(answer: HttpAnswer) -> BusyError:
     return BusyError(f"Slack asks to wait {wait_s:.0f} s (rate limit)", wait_s)
 
 
-def odd(status: int, why: str = "", *, redirected_to: str = "") -> CallFailedError:
-    """For a response that Slack never sends: it proves nothing, so the call has to be repeated."""
+def odd(status: int, why: str = "", *, redirected_to: str = "", setting: str = "slack.base_url") -> CallFailedError:
+    """For a response that Slack never sends: it proves nothing, so the call has to be repeated. `setting`: the key of
+    the address that was called.
+    """
     if 300 <= status < 400:
         why = f"with a redirect{_host_of(redirected_to)}, which tsaudit does not follow"
     line = f"something other than Slack answered: HTTP {status} {why}".rstrip()
-    return CallFailedError(f"{line}; check the proxy and `slack.base_url`", stored=True)
+    return CallFailedError(f"{line}; check the proxy and `{setting}`", stored=True)
 
 
-def no_answer(error: NoAnswerError, url: str) -> CallFailedError:
+def no_answer(error: NoAnswerError, url: str, setting: str) -> CallFailedError:
     """For a call without a response. Only if no connection was made is it certain that nothing arrived."""
     place = printable(urlsplit(url).netloc.rpartition("@")[2], 80)
     return CallFailedError(
-        f"no response from Slack at {place}: {error}; check the network, the proxy, and `slack.base_url`",
+        f"no response from Slack at {place}: {error}; check the network, the proxy, and `{setting}`",
         stored=error.sent,
         everywhere=not error.sent,
         late=error.late,
