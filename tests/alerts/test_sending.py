@@ -497,6 +497,22 @@ def test_a_webhook_gets_news_and_no_edits(hooked: History, slack: SlackDouble) -
     ]
 
 
+def test_a_webhook_is_told_once_what_the_day_resolved(hooked: History, slack: SlackDouble) -> None:
+    hooked.audit(found(1, 2))
+    hooked.send()
+    hooked.next_day(found(2, 3))
+    hooked.send()
+    for findings in (found(2), []):
+        hooked.audit(findings)
+        hooked.send()
+    first, second, last = slack.messages[1:]
+    assert first.text.startswith("🟠 demo: 1 new, 1 resolved\n")
+    assert (second.text, last.text) == ("🟢 demo: 1 resolved", "🟢 demo: all resolved")
+    for message, tables in ((first, (1,)), (second, (3,)), (last, (2,))):
+        over = ", ".join(f"CAR001 `main/table_{n}.host` resolved" for n in tables)
+        assert f"No longer open: {over}'" in str(message.blocks)
+
+
 @pytest.mark.parametrize("fault", [{"status": 500}, {"drop": True}, {"status": 429, "retry_after": 2}])
 def test_a_webhook_is_tried_again(hooked: History, slack: SlackDouble, fault: dict[str, Any]) -> None:
     hooked.audit(found(1))

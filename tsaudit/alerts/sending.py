@@ -172,7 +172,8 @@ class _Sender:
             return
         place = self._place(notifier, delivery, owner)
         if place is None:
-            self._record_result(delivery, DeliveryState.SUPERSEDED)
+            # A later audit of the day withdraws what was superseded, but the news beside this edit has been sent.
+            self._record_result(delivery, DeliveryState.NOT_SENT)
         elif name == SLACK and self.settings.slack.token and not place.channel:
             problem = NotifyError(no_channel(owner))
             self.postpone(delivery, owner, problem, doubt=delivery.state is DeliveryState.SENDING)

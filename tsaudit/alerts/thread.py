@@ -148,7 +148,7 @@ class Thread:
             edits = self.notifier == SLACK and self.settings.slack.token is not None
             # What was muted after it had been sent ends, too. Where a message is edited, its text says so.
             if shown[-1].payload["about"] or (not edits and _announced(rows) & set(_covered(shown[-1]))):
-                end = self._with_incidents(message.over(self.context, closed), shown)
+                end = self._with_incidents(message.over(self.context, self._gone(_covered(shown[-1]))), shown)
                 queued.append(self._add(DeliveryKind.RESOLVE, end, alert))
         elif fresh or resolved:
             raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*notified, *back})

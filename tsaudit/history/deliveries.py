@@ -3,7 +3,7 @@
 A row is `queued`, then `sending` from just before the call until its outcome is known, then `sent` or `failed`. Only
 one sender works at a time (`sole_sender`), so a row found in state `sending` was left by a sender that died: it is in
 doubt. `superseded` rows were replaced by a newer edit; `not_sent` rows were printed in the terminal, because Slack is
-not configured.
+not configured, or are edits of messages that cannot be edited.
 
 The reactions on messages that led to decisions are here, too: each row lasts from when the reaction was seen until it
 is gone.
@@ -58,7 +58,7 @@ class DeliveryState(enum.StrEnum):
     FAILED = "failed"
     """The notifier rejected it, also as plain text."""
     NOT_SENT = "not_sent"
-    """Printed in the terminal; a final state."""
+    """Printed in the terminal, or an edit where nothing can be edited; a final state."""
     SUPERSEDED = "superseded"
 
 
