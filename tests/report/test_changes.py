@@ -387,15 +387,17 @@ def test_page_says_why_there_is_nothing_to_compare() -> None:
     assert "There is no earlier snapshot" in section(None, snapshot())
 
 
-def test_page_says_what_an_earlier_audit_of_the_day_found_and_this_one_did_not() -> None:
+def test_page_says_what_was_resolved_and_what_of_it_an_earlier_audit_of_the_day_found() -> None:
     over = an_incident(a_finding(), state=IncidentState.RESOLVED, resolved=DAY, code="TAG001")
     ran = a_result(a_rule_result(code="TAG001"))
-    page = section(None, snapshot(), previous=None, incidents=(over,), result=ran)
-    assert "Found by an earlier audit of the day, and resolved since: TAG001 main/ cpu. host ." in page
+    older = replace(over, opened=DAY - timedelta(days=2), code="TAG002")
+    page = section(None, snapshot(), previous=None, incidents=(over, older), result=ran)
+    said = "TAG001 main/ cpu. host (found by an earlier audit of the day), TAG002 main/ cpu. host ."
+    assert f"Resolved today: {said}" in page
     gap = Gap("tag_values", Reason.DENIED, "permission denied", "main", "cpu")
     unread = a_result(a_rule_result(code="TAG001", outcome=Outcome.OPEN, gaps=(gap,)))
     for one, result in ((replace(over, resolved=DAY - timedelta(days=1)), ran), (over, unread)):
-        assert "resolved since" not in section(None, snapshot(), previous=None, incidents=(one,), result=result)
+        assert "Resolved today" not in section(None, snapshot(), previous=None, incidents=(one,), result=result)
 
 
 def test_whole_target_counts_if_the_engine_counts_it() -> None:
