@@ -372,6 +372,16 @@ def test_page_says_in_which_direction_findings_changed() -> None:
         assert said in text
 
 
+def test_page_lists_new_and_gone_findings_in_their_own_words() -> None:
+    restarted = a_finding(Subject(), Severity.NOTE, message="Since yesterday, the server was restarted.")
+    failed = a_finding(MEM, message="Table mem has no index. It is slow.")
+    old, new = (a_result(a_rule_result(one, title="The server is in distress")) for one in (failed, restarted))
+    text = section(snapshot(), snapshot(), previous=replace(old, day=DAY - timedelta(days=1)), result=new)
+    assert "New findings Since yesterday, the server was restarted Note " in text
+    assert "Gone Table mem has no index. It is slow Warning" in text
+    assert "distress" not in text
+
+
 def test_page_says_that_not_everything_could_be_compared() -> None:
     text = section(snapshot(replace(table("cpu"), rows=None)), snapshot(table("cpu")))
     assert "Nothing moved in what could be compared." in text

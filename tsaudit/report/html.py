@@ -53,7 +53,7 @@ from tsaudit.text import (
     short_fingerprint,
     size,
 )
-from tsaudit.text.findings import baseline_offer, limit_reached, of_severity, origin, pace, reason, unsaid
+from tsaudit.text.findings import baseline_offer, headline, limit_reached, of_severity, origin, pace, reason, unsaid
 from tsaudit.text.impacts import hours_or_days
 
 if TYPE_CHECKING:
@@ -354,6 +354,7 @@ def _environment() -> Environment:
         trend_note=_trend_note,
         spark=lambda trend: charts.sparkline([p.value for p in trend.points], trend.limit),
         identity=id,
+        headline=headline,
         tally=_tally,
         unsaid=unsaid,
         tallies=_tallies,

@@ -381,6 +381,10 @@ def test_what_loses_nothing_is_a_note() -> None:
     assert finding.severity is Severity.NOTE
     # Counters begin anew with the server.
     assert finding.message.endswith("2 requests failed and the server was restarted.")
+    finding = _since(before, _influxdb(START + timedelta(days=30), server_errors=0, subscriptions_failed=0))
+    assert finding is not None
+    assert finding.message.endswith(", the server was restarted.")
+    assert finding.observed is None, "a restart is no number of failures"
     assert _since(before, _influxdb(server_errors=5)) is None, "what is not told has not risen"
 
 

@@ -208,8 +208,8 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
         message=f"{since[0].upper()}{since[1:]}, {listed(words)}.",
         impact=impact,
         fix=_what_to_do(case, risen),
-        observed=float(sum(risen.values())),
-        unit="failures",
+        observed=float(sum(risen.values())) if risen else None,
+        unit="failures" if risen else "",
         evidence=(
             *(Evidence(name.replace("_", " "), number(count)) for name, count in risen.items()),
             *([Evidence("started", instant(status.started))] if is_restarted and status.started else []),
