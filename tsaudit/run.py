@@ -72,6 +72,8 @@ class AuditRun:
     """Fingerprints of findings that were muted at the previous audit and are not anymore: the mute ended, or no longer
     covers them.
     """
+    acknowledged: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprint to who acknowledged it, of findings that somebody works on."""
     back: Mapping[str, str] = field(default_factory=dict)
     """Fingerprint to why a decision about the finding no longer applies, in words, see `decisions.back`."""
 
@@ -273,6 +275,7 @@ def _audit_alone(
         is_first=timeline.is_empty and not any(day < one <= clock.today() for one in days),
         muted=muted,
         returned=frozenset(returned),
+        acknowledged=incidents.acknowledged(standing),
         back=decisions.all_back(standing),
     )
 

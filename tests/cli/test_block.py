@@ -310,6 +310,20 @@ def test_block_says_what_has_changed(changes: list[dict[str, Any]], first: bool,
     assert block.changed(found) == expected.replace("resolved", "only a note now")
 
 
+def test_block_says_of_other_findings_what_somebody_decided() -> None:
+    result = with_plan(GROWING, *others(2))
+    keys = [fingerprint("demo", "CAR004", one.subject) for one in others(2)]
+    found = results.of_result(result, a_profile(), {keys[0]: DAY}, {keys[1]: "_ann_"})
+    lines = block.lines(found, everything=True)
+    assert [line.rpartition(" (")[2] for line in map(click.unstyle, lines) if line.startswith("  warning")] == [
+        "muted)",
+        "acknowledged by _ann_)",
+    ]
+    page = "\n".join(block.markdown(found, everything=True))
+    assert " (muted)\n" in page
+    assert r" (acknowledged by \_ann\_)" in page
+
+
 # --- Markdown ---------------------------------------------------------------------------------------------------------
 
 

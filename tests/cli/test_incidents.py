@@ -68,6 +68,12 @@ def test_ack_when_made_holds_until_resolved(tsaudit: Tsaudit, fingerprint: str) 
     done = tsaudit("ack", fingerprint, "--reason", "on it", "--owner", "ada")
     assert done.exit_code == Exit.OK
     assert "acknowledged by ada (on it)" in tsaudit("incidents").stdout
+    audit = ("audit", "--day", DAY.isoformat(), "--format")
+    for command in ((*audit, "text"), (*audit, "markdown"), ("show", "shop")):
+        assert "warning, acknowledged by ada" in tsaudit(*command).stdout
+    found = next(one for one in json.loads(tsaudit(*audit, "json").stdout) if one["target"] == "shop")
+    assert {one["fingerprint"]: one["acknowledged_by"] for one in found["findings"]} == {fingerprint: "ada"}
+    assert json.loads(tsaudit("show", fingerprint, "--format", "json").stdout)[0]["acknowledged_by"] == "ada"
 
 
 def test_owner_when_not_given_is_whoever_git_or_the_login_says(

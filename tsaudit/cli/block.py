@@ -157,7 +157,18 @@ def brief(summary: Summary) -> Iterator[str]:
 
 def _other(one: dict[str, Any]) -> str:
     said = f"{one['severity']:8}  {one['code']}  {short_fingerprint(one['fingerprint'])}  {one['headline']}"
-    return f"{said} (muted)" if one["muted"] else said
+    return f"{said} ({decided})" if (decided := _decided(one)) else said
+
+
+def _named(one: dict[str, Any]) -> str:
+    """The finding's rule, its severity, and what somebody decided about it."""
+    return ", ".join(filter(None, (f"{one['code']} {one['name']}", one["severity"], _decided(one))))
+
+
+def _decided(one: dict[str, Any]) -> str:
+    """What somebody decided about the finding: `muted`, `acknowledged by ann`; empty if nobody did."""
+    by = f"acknowledged by {one['acknowledged_by']}" if one["acknowledged_by"] else ""
+    return "muted" if one["muted"] else by
 
 
 def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
@@ -173,9 +184,8 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
         offer = f"`tsaudit baseline --target {found['target']} --dry-run` shows what a baseline would cover"
         yield from screen.wrapped(f"first audit: {offer}", "  ")
     if worst := summarized(found):
-        what = f"({worst['code']} {worst['name']}, {worst['severity']})"
-        short = short_fingerprint(worst["fingerprint"])
-        yield screen.fitted(f"more    tsaudit show {short}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
+        short, what = short_fingerprint(worst["fingerprint"]), _named(worst)
+        yield screen.fitted(f"more    tsaudit show {short}  ({what})" if stored else f"rule    {what}", "  ")
     if found["plans"]:
         every = f"tsaudit plan {found['target']}"
         whole, others = found["summary"]["rest"] or every, len(found["plans"]) - 1
@@ -244,7 +254,7 @@ def _markdown_list(found: dict[str, Any], everything: bool, *, stored: bool) -> 
         items.append(f"error: {escape(found['error'])}")
     if worst := summarized(found):
         command = code(f"tsaudit show {short_fingerprint(worst['fingerprint'])}") if stored else ""
-        items.append(f"rule: {worst['code']} {worst['name']}, {worst['severity']} {command}".rstrip())
+        items.append(f"rule: {escape(_named(worst))} {command}".rstrip())
     if found["report"]:
         items.append(f"report: {code(found['report'])}")
     if items:
@@ -253,6 +263,6 @@ def _markdown_list(found: dict[str, Any], everything: bool, *, stored: bool) -> 
 
 
 def _markdown_finding(one: dict[str, Any]) -> str:
-    muted = " (muted)" if one["muted"] else ""
+    decided = f" ({escape(_decided(one))})" if _decided(one) else ""
     severity, short = one["severity"], short_fingerprint(one["fingerprint"])
-    return f"{severity} {one['code']} `{short}` {escape(one['headline'])}{muted}"
+    return f"{severity} {one['code']} `{short}` {escape(one['headline'])}{decided}"

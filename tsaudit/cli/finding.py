@@ -75,8 +75,8 @@ def _print_target(store: Store, result: AuditResult, form: str) -> None:
     from tsaudit.history import incidents
 
     profile = store.profile_of(result)
-    muted = incidents.muted(incidents.of_day(store, result.target, result.day))
-    found = results.of_result(result, profile, muted)
+    standing = incidents.of_day(store, result.target, result.day)
+    found = results.of_result(result, profile, incidents.muted(standing), incidents.acknowledged(standing))
     if form == "json":
         screen.as_json(found)
     else:
@@ -164,13 +164,15 @@ def _plan_of(one: Shown) -> Plan | None:
 
 def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
     from tsaudit.cli.incidents import as_dict
+    from tsaudit.history.incidents import acknowledged
     from tsaudit.model.jsonfile import to_plain
     from tsaudit.report.findings import statements
     from tsaudit.report.untrusted import shown
 
     item, steps = one.item, _plan_of(one)
     source = item.finding.source
-    return results.of_finding(one.result, item.rule, item.finding, item.muted) | {
+    by = acknowledged([item.incident] if item.incident else []).get(item.fingerprint)
+    return results.of_finding(one.result, item.rule, item.finding, item.muted, by) | {
         "target": one.result.target,
         "day": one.result.day.isoformat(),
         "evidence": [{"label": e.label, "value": e.value} for e in item.finding.evidence],

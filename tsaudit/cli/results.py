@@ -24,7 +24,8 @@ def of_run(run: AuditRun, *, news_first: bool = False) -> dict[str, Any]:
 
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
     news = [incident.fingerprint for incident in run.new] if news_first else []
-    found = of_result(run.result, run.profile, run.muted, news) if run.result else nothing
+    decided = (run.muted, run.acknowledged)
+    found = of_result(run.result, run.profile, *decided, news) if run.result else nothing
     return found | {
         "error": run.error,
         "final": run.is_final,
@@ -53,14 +54,15 @@ def of_result(
     result: AuditResult,
     profile: Profile | None,
     muted: Mapping[str, date] | None = None,
+    acknowledged: Mapping[str, str] | None = None,
     news: Collection[str] = (),
 ) -> dict[str, Any]:
     """The same dictionary for a stored result and its profile, without report and changes.
 
     `muted`, `news`: the findings that the summary does not lead with, and those that it does, as for
-    `summary.of_result`.
+    `summary.of_result`. `acknowledged`: fingerprint to who acknowledged it.
     """
-    muted = muted or {}
+    muted, acknowledged = muted or {}, acknowledged or {}
     from tsaudit import summary
     from tsaudit.model.finding import fingerprint
     from tsaudit.planning import describe
@@ -71,8 +73,9 @@ def of_result(
         "server_version": result.server_version,
         "summary": dataclasses.asdict(summary.of_result(result, profile, muted, news)),
         "findings": [
-            of_finding(result, rule, finding, fingerprint(result.target, rule.code, finding.subject) in muted)
+            of_finding(result, rule, finding, key in muted, acknowledged.get(key))
             for rule, finding in result.findings()
+            for key in (fingerprint(result.target, rule.code, finding.subject),)
         ],
         "plans": [_plan(plan, result.target) for plan in result.plans if not muted or describe.behind(plan, unmuted)],
         "not_evaluated": [
@@ -149,8 +152,10 @@ def _cost(profile: Profile) -> dict[str, Any]:
     return {name: getattr(total, name) for name in ("statements", "seconds", "rows", "bytes_scanned", "bytes_metered")}
 
 
-def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: bool) -> dict[str, Any]:
-    """One finding of the result, as a dictionary."""
+def of_finding(
+    result: AuditResult, rule: RuleResult, finding: Finding, muted: bool, acknowledged_by: str | None
+) -> dict[str, Any]:
+    """One finding of the result, as a dictionary. `acknowledged_by`: None if nobody acknowledged it."""
     from tsaudit.model.finding import fingerprint
     from tsaudit.text.findings import headline
 
@@ -158,6 +163,7 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: b
     return {
         "fingerprint": fingerprint(result.target, rule.code, finding.subject),
         "muted": muted,
+        "acknowledged_by": acknowledged_by,
         "severity": str(finding.severity),
         "code": rule.code,
         "name": rule.name,

@@ -354,6 +354,11 @@ def muted(found: Iterable[Incident]) -> dict[str, date]:
     return {mark: decision.until for mark, decision in decided if decision and decision.until}
 
 
+def acknowledged(found: Iterable[Incident]) -> dict[str, str]:
+    """Fingerprint to who acknowledged it, of those that are acknowledged. `found`: the incidents of a day."""
+    return {i.fingerprint: i.decision.owner for i in found if i.is_active and i.decision}
+
+
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:
     """The same as `current`, within a transaction."""
     tracks = _tracks(connection, _newest(connection, target, incident_day.c.day <= (day or clock.today())))
