@@ -360,6 +360,7 @@ def test_what_is_muted_is_shown_until_it_is_resolved(history: History, slack: Sl
     history.next_day(found(1))
     history.send()
     assert [(m.text, m.thread_ts) for m in slack.messages[2:]] == [("🟢 demo: 1 resolved", second.ts)]
+    assert f"Open, muted: {TABLE_1} by ann" in str(slack.messages[2].blocks), "a webhook shows only this one"
     assert second.text == f"🔵 demo: 1 warning resolved, 1 warning muted until {DAY + timedelta(days=99)}"
     history.next_day([])
     history.send()

@@ -181,22 +181,23 @@ def news(
     context: RunContext,
     incidents: Sequence[Incident],
     raised: frozenset[str] = frozenset(),
-    resolved: Sequence[Closed] = (),
+    closed: Sequence[Closed] = (),
     *,
     full_values: bool = False,
     mention: str | None = None,
 ) -> Message:
     """The reply that notifies: incidents that are new or got worse (`raised`: their fingerprints), and those that are
-    resolved while others stay open. At least one of these.
+    resolved while others stay open. At least one of these. Muted ones among `closed` are listed, but not counted.
 
     Complete without the alert, because a webhook can only post it as a separate message.
     """
     ranked = sorted(incidents, key=by_badness)
     worse = sum(i.fingerprint in raised for i in ranked)
-    counts = ((len(ranked) - worse, "new"), (worse, "worse"), (len(resolved), "resolved"))
+    resolved = sum(one.how == RESOLVED for one in closed)
+    counts = ((len(ranked) - worse, "new"), (worse, "worse"), (resolved, "resolved"))
     sign = SIGNS[ranked[0].severity if ranked else "ok"]
     title = f"{sign} {context.target}: {', '.join(f'{number(n)} {word}' for n, word in counts if n)}"
-    return _message(context, title, ranked, resolved, full_values=full_values, mention=mention)
+    return _message(context, title, ranked, closed, full_values=full_values, mention=mention)
 
 
 def over(context: RunContext, closed: Sequence[Closed]) -> Message:

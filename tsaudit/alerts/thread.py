@@ -153,7 +153,8 @@ class Thread:
         elif fresh or resolved:
             raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*notified, *back})
             mention = self._mention(fresh)
-            reply = message.news(self.context, fresh, raised, resolved, full_values=self.full_values, mention=mention)
+            over = [*resolved, *self._muted()]
+            reply = message.news(self.context, fresh, raised, over, full_values=self.full_values, mention=mention)
             queued.append(self._add(DeliveryKind.REPLY, self._with_incidents(reply, shown), alert))
         return queued
 
