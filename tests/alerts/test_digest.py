@@ -65,7 +65,7 @@ def test_what_the_messages_of_the_day_report_is_left_out(history: History, slack
     assert first.endswith("3 open incidents on 1 target")
     assert [line.split(":")[0] for line in listed] == ["warning demo main/table_2"]
     assert "🔴 `demo` 1 critical, 2 warnings" in str(slack.messages[-1].blocks)
-    assert "Not listed: 2 incidents in today's other messages." in str(slack.messages[-1].blocks)
+    assert "Not listed: 2 open incidents in today's other messages." in str(slack.messages[-1].blocks)
 
 
 def test_what_an_edit_shows_as_resolved_that_day_is_left_out(history: History, slack: SlackDouble) -> None:
@@ -74,6 +74,7 @@ def test_what_an_edit_shows_as_resolved_that_day_is_left_out(history: History, s
     (text,) = sent_digests(history, slack)
     assert "1 open incident" in text
     assert "resolved" not in str(slack.messages[-1].blocks)
+    assert "Not listed" not in str(slack.messages[-1].blocks), "of what is open, all is listed"
 
 
 def test_the_end_of_a_thread_is_left_out_and_counted_later_in_the_week(history: History, slack: SlackDouble) -> None:

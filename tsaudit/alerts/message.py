@@ -358,10 +358,11 @@ _SHOWN_PER_TARGET: Final = 5
 
 def digest(day: date, found: Sequence[Incident], reports: dict[str, str], reported: Sequence[Incident] = ()) -> Message:
     """The digest for one owner. `reports`: target to the address of its newest report. `reported`: incidents that are
-    only counted, because other messages of the day report them.
+    only counted if they are open, because other messages of the day report them.
     """
     still = [i for i in found if i.is_active]
-    every = [*still, *(i for i in reported if i.is_active)]
+    elsewhere = [i for i in reported if i.is_active]
+    every = [*still, *elsewhere]
     targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, every))
     on = f" on {many(len({i.target for i in every}), 'target')}"
     said = f"{many(len(every), 'open incident')}{on}" if every else f"{many(len(found), 'incident')} resolved"
@@ -372,8 +373,8 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str], report
     blocks = [header(plain(title, MAX_HEADER)), *(block for group in shown for block in group)]
     if len(shown) < len(targets):
         blocks.append(small(f"and {many(len(targets) - len(shown), 'more target')}"))
-    if reported:
-        blocks.append(small(f"Not listed: {many(len(reported), 'incident')} in today's other messages."))
+    if elsewhere:
+        blocks.append(small(f"Not listed: {many(len(elsewhere), 'open incident')} in today's other messages."))
     lines = (f"{i.severity} {i.target} {_standing(i)}" for i in sorted(still, key=by_badness))
     return Message(notification(title, lines, len(still)), tuple(blocks))
 
