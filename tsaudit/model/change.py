@@ -313,7 +313,9 @@ class DropRepeats(Change):
     found: str
     """Number of duplicate rows, as far as it is known."""
     key: tuple[str, ...] = ()
-    """The columns that identify a row, so that a unique index on them keeps the next ones out; empty if not known."""
+    """Columns of which copies, but hardly any other rows, have the same values; empty if not known."""
+    is_unique: bool = False
+    """Whether these identify a row, so that a unique index on them keeps the next ones out, and no other rows."""
     ignored: tuple[str, ...] = ()
     """Columns in which duplicate rows may differ, such as the time of a load."""
 

@@ -434,6 +434,8 @@ class SqlAdvice(Advice):
 
     def _unique(self) -> Iterator[Part]:
         for change in self._repeats:
+            if not change.is_unique:
+                continue
             name, columns = self.place.here.name, change.key
             statement = self.create_index(name, columns).replace("CREATE INDEX", "CREATE UNIQUE INDEX", 1)
             words = f"Create a unique index on {_all(columns)} of {name}."
@@ -443,7 +445,9 @@ class SqlAdvice(Advice):
     def _once(self) -> Step:
         text = self.example().removesuffix(";") + "\nON CONFLICT DO NOTHING;"
         words = "Let writers ignore rows that are there, and find out why they send some again, as after a timeout or"
-        return Step(StepKind.WRITER, f"{words} a restart.", text, "text")
+        known = all(change.is_unique for change in self._repeats)
+        key = "" if known else " This takes a unique key of what identifies a row, which only they know."
+        return Step(StepKind.WRITER, f"{words} a restart.{key}", text, "text")
 
     # --- Whether it worked ------------------------------------------------------------------------------------------
 

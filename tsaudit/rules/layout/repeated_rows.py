@@ -115,10 +115,14 @@ def _dropped(measurement: Measurement, found: Copies, copies: str) -> DropRepeat
     # The time at which a row came is another one for each copy.
     time = [name for name in (measurement.time_column,) if name and name not in found.left_out]
     of_rows = f"{copies} of {many(found.rows, 'row')} read"
-    # With more columns, no honest row is in conflict with another; null is in conflict with nothing.
-    place = [found.column] if found.column and "null" not in found.values else []
-    key = tuple(dict.fromkeys((*place, *found.key, *time)))
-    return DropRepeats(subject_of(measurement), of_rows, key, found.left_out)
+    # Within an attribute that happens to keep rows apart, rows to come may be the same and still be two.
+    return DropRepeats(
+        subject_of(measurement),
+        of_rows,
+        tuple(dict.fromkeys((*found.key, *time))),
+        is_unique=all(measurement.tag(name) for name in found.key[:-1]),
+        ignored=found.left_out,
+    )
 
 
 def _fix(measurement: Measurement, found: Copies) -> str:
