@@ -40,6 +40,9 @@ def test_the_values_that_all_copies_have() -> None:
     assert (place.column, place.total) == ("source", 250)
     assert [int(source[row]) for row in place.rows] == [2]
     assert place_of({"source": source}, number % 10 == 0) is None
+    # Nearly all values are no place: those without a copy are so by chance.
+    devices = np.repeat(np.arange(10), 100)
+    assert place_of({"device": devices}, (number % 10 == 0) & (devices < 8)) is None
     # Three rows without a copy tell nothing.
     assert place_of({"source": np.where(number < 3, 9, 0)}, (number % 10 == 0) & (number > 3)) is None
 

@@ -12,7 +12,7 @@ from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_t
 from tests.engines.traits import KEEP_DOCUMENTS
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.evaluation import evaluate
-from tsaudit.model.change import Change, LeaveOut, Merged, MergeMeasurements, Rename, SplitMeasurement
+from tsaudit.model.change import AddIndex, Change, LeaveOut, Merged, MergeMeasurements, Rename, SplitMeasurement
 from tsaudit.model.figures import Gap, How, Reason, Selection, Subject
 from tsaudit.model.finding import Finding, Outcome, RuleResult
 from tsaudit.model.plan import Requested
@@ -273,6 +273,8 @@ def test_difference_between_samples_is_no_drift(before: Measurement, after: Meas
         (MergeMeasurements(Subject("main"), "cpus", "{host}", (Merged("cpu", ()),)), True),
         (LeaveOut(Subject("main", "mem"), "host"), False),
         (LeaveOut(Subject("other", "cpu"), "host"), False),
+        # The columns stay the same.
+        (AddIndex(Subject("main", "cpu"), ("time",)), False),
     ],
 )
 def test_rules_that_asked_for_changes_of_the_measurement_are_named(change: Change, is_named: bool) -> None:

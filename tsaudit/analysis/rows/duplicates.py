@@ -363,6 +363,10 @@ class CopyPlace:
     """Number of rows with these values."""
 
 
+_MOST_VALUES: Final = 5
+"""Most values that say where copies are: more are nearly all that a column has, by chance."""
+
+
 def place_of(columns: Mapping[str, Codes], is_copy: npt.NDArray[np.bool_]) -> CopyPlace | None:
     """The place with the fewest rows; None if copies are everywhere. Values of so few rows that they may have no copy
     by chance count as if they had some.
@@ -376,7 +380,8 @@ def place_of(columns: Mapping[str, Codes], is_copy: npt.NDArray[np.bool_]) -> Co
         rows, copies = np.bincount(code), np.bincount(code, is_copy)
         without = (copies == 0) & (rows > least)
         total = int(rows[~without].sum())
-        if without.any() and (found is None or total < found.total):
+        is_place = without.any() and np.count_nonzero(copies) <= _MOST_VALUES
+        if is_place and (found is None or total < found.total):
             order = np.argsort(-copies, kind="stable")
             found = CopyPlace(name, tuple(int(first[n]) for n in order if copies[n]), total)
     return found

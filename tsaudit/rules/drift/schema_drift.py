@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.model.change import Change, Diagnose, MergeMeasurements
+from tsaudit.model.change import (
+    AddIndex,
+    AddPartitions,
+    Change,
+    Diagnose,
+    DropIndex,
+    DropPartitions,
+    DropRepeats,
+    MergeMeasurements,
+    SetOption,
+    SetRetention,
+)
 from tsaudit.model.figures import Role, Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement, Profile
@@ -153,9 +164,24 @@ def _asked(case: Case) -> dict[Subject, dict[str, None]]:
     """Each measurement to the codes of the rules whose findings asked, in earlier audits, for changes of it."""
     asked: dict[Subject, dict[str, None]] = defaultdict(dict)
     for one in case.timeline.wanted:
+        if isinstance(one.change, _KEEP_COLUMNS):
+            continue
         for name in _measurements(one.change):
             asked[Subject(one.change.at.database, name)] |= dict.fromkeys(one.rules)
     return asked
+
+
+_KEEP_COLUMNS: Final = (
+    AddIndex,
+    AddPartitions,
+    Diagnose,
+    DropIndex,
+    DropPartitions,
+    DropRepeats,
+    SetOption,
+    SetRetention,
+)
+"""Changes after which the schema has the same columns."""
 
 
 def _measurements(change: Change) -> set[str]:
