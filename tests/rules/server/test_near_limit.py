@@ -428,6 +428,19 @@ def test_ids_end_at_the_pace_since_the_previous_audit(hours: int, then: int, sev
     assert finding.message == f"{used}{since}."
 
 
+def test_pace_since_the_previous_audit_where_no_other_is_known() -> None:
+    """Blocks to delete are written and deleted again: rows do not show how fast IDs are given."""
+    now = _numbered(2_147_247_647)
+    before = dataclasses.replace(
+        _numbered(2_147_227_647), day=DAY - timedelta(days=1), collected_at=now.collected_at - timedelta(days=1)
+    )
+    (finding,) = run_rule(rule, now, timeline=Timeline(before)).findings
+    assert finding.severity is Severity.CRITICAL
+    given = "20,000 given since the audit of 2026-03-30, 236,000 left"
+    assert finding.message.endswith(f"; {given}: about 12 days at that pace.")
+    assert "not known yet" not in finding.consequence
+
+
 def test_history_shows_ids_that_go_to_no_row() -> None:
     """A cache of 5,000 keys without a time: each write is an INSERT ... ON CONFLICT, which takes an ID."""
     sequence = IdSequence("main.seq", is_identity=False, step=1, is_shared=False)

@@ -15,7 +15,7 @@ from tsaudit.engines.quoting import Qualified
 from tsaudit.harm import severity_of
 from tsaudit.model.change import Change, MakeField
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import SERVER, Currency, Evidence, Finding, Impact, Limit
+from tsaudit.model.finding import SERVER, Currency, Evidence, Finding, Impact, Limit, Severity
 from tsaudit.model.profile import Database, Measurement
 from tsaudit.model.rows import MeasureNames
 from tsaudit.model.server import ServerCounter, TableStatus
@@ -245,7 +245,8 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
 
 def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[Impact, str]:
     """With the time left at the pace since the previous audit, and that pace in words, if as much again uses up the
-    rest: the mean of weeks hides a load that began yesterday. A load that leaves more may have been the only one.
+    rest: the mean of weeks hides a load that began yesterday. A load that leaves more may have been the only one, and
+    is better than nothing only where no mean is known and the limit is near in any case.
     """
     previous = case.timeline.previous
     if previous is None or use.before is None or use.count <= use.before:
@@ -254,7 +255,8 @@ def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[
     days = (case.profile.collected_at - previous.collected_at) / timedelta(days=1)
     soon = costs.of_limit(case, use.count, limit, per_day=added / days).days_left
     is_sooner = soon is not None and (impact.days_left is None or soon < impact.days_left)
-    if not is_sooner or not soon or soon > min(days, case.harm.critical_days):
+    is_near_anyway = impact.per_day is None and severity_of(impact, case.harm) is Severity.CRITICAL
+    if not is_sooner or not soon or (soon > min(days, case.harm.critical_days) and not is_near_anyway):
         return impact, ""
     since = f"{number(added)} given since the audit of {day(previous.day)}, {number(left)} left"
     return replace(impact, per_day=added / days, days_left=soon), f"; {since}: {about_days(soon)} at that pace"
