@@ -253,7 +253,9 @@ def _with_roles(runner: QueryRunner, draft: Draft, values: dict[str, Values]) ->
         if a.role is Role.TAG
     )
     fields = tuple(
-        Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in assigned if a.role is Role.FIELD
+        Field(a.column.name, (a.column.data_type,), role_reason=a.reason, refers_to=a.column.refers_to or "")
+        for a in assigned
+        if a.role is Role.FIELD
     )
     return replace(draft, measurement=replace(draft.measurement, tags=tags, fields=fields))
 

@@ -454,6 +454,8 @@ class Field:
     key: str
     types: tuple[str, ...]
     """The engine's own names; more than one is a type conflict, unless `has_type_by_name`."""
+    refers_to: str = ""
+    """The table that a foreign key on it refers to; empty if there is none."""
     has_type_by_name: bool = False
     """Of documents: whether the field stands for many names that are data, none of which has several types."""
     null_ratio: Ratio | None = None

@@ -13,7 +13,7 @@ import duckdb
 import psycopg
 import pytest
 
-from tests.builders import NOW, a_count, a_measurement, a_profile, a_source, a_tag
+from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.collecting import collected
 from tests.databases import Collection, Dataset, Greptime, times, write
 from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table, text_of
@@ -197,6 +197,16 @@ def test_unused_when_the_counters_are_old_enough() -> None:
     assert run_rule(rule, profile, {"min_days": 31}, _seen(profile)).outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize("columns", [("region",), ("region", "host"), ("host", "region")])
+def test_unused_index_of_a_foreign_key_stays(columns: tuple[str, ...]) -> None:
+    """Nobody has deleted a region yet: with the first one, PostgreSQL looks for the rows that refer to it."""
+    unused = an_index("i", *columns, scans=0, counted_since=SINCE, size_bytes=5_000_000)
+    refers = a_field("region", ("TEXT",), refers_to="regions")
+    profile = _profile(unused, fields=(refers,))
+    found = run_rule(rule, profile, timeline=_seen(profile)).findings
+    assert len(found) == (columns[0] != "region")
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"scans": 1}, {"scans": None}, {"unique": True}, {"constraint": True, "unique": True}],
@@ -361,6 +371,7 @@ def test_unused_on_the_first_audit_if_it_was_written_with_all_rows() -> None:
     ("share", "changes", "found"),
     [
         (0.9995, {}, 1),
+        (1.0, {}, 1),
         (0.998, {}, 0),
         (0.9995, {"partial": True}, 0),
         (0.9995, {"unique": True}, 0),

@@ -89,7 +89,8 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - an index with the same columns as another one, or with the leading columns of an index of an ordered kind (a
       B-tree), whatever their direction: a B-tree is read both ways;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
-      audits must have seen no use for so long;
+      audits must have seen no use for so long. One that begins with a foreign key is not: the first deletion in the
+      other table would read all rows of this one;
     - an index of PostgreSQL on one column of which 99.9% of at least 10,000 rows have the same value, or none, by its
       statistics, and that no query has used yet: a partial index on the others is enough. What uses it looks for
       these others, as a foreign key does;
@@ -159,6 +160,8 @@ class _Unneeded:
     """False if it may be useful: then it costs nothing that could be saved for certain."""
     share: float = 1.0
     """Of its entries, those that are not needed."""
+    is_partly: bool = False
+    """Whether an index on the other rows is needed, even if there are none today."""
     instead: str = ""
     """The index that does its work; empty where it has none."""
 
@@ -179,11 +182,19 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return _Unneeded(index, few, sure=False)
     if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
         return None
+    if _serves_foreign_key(measurement, index):
+        return None
     since = _long_unused_since(case, measurement, index)
     if since is None:
         return None
     why = f"not used once since {since.date()}" + (", or since it was created" if index.counted_since else "")
     return _Unneeded(index, why, sure=_seen_before(case, measurement, index))
+
+
+def _serves_foreign_key(measurement: Measurement, index: Index) -> bool:
+    """Whether it finds the rows that refer to a row of another table: the first deletion there would read all rows."""
+    columns = (*measurement.tags, *measurement.fields)
+    return any(column.key == index.columns[0] and column.refers_to for column in columns)
 
 
 def _long_unused_since(case: Case, measurement: Measurement, index: Index) -> datetime | None:
@@ -230,7 +241,7 @@ def _one_value(measurement: Measurement, index: Index) -> _Unneeded | None:
     ):
         return None
     why = f"{percent(share)} of the rows have the same {column}, or none, and no query has used it"
-    return _Unneeded(index, why, share=share)
+    return _Unneeded(index, why, share=share, is_partly=True)
 
 
 def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
@@ -320,9 +331,9 @@ def _finding(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]
         impact=_impact(case, measurement, [n for n in reported if n.sure]),
         basis=Basis.DECLARED,
         message=f"{_summary(reported)}{waiting}.",
-        changes=tuple(_drop(measurement, n.index, n.instead) for n in reported if n.share == 1),
+        changes=tuple(_drop(measurement, n.index, n.instead) for n in reported if not n.is_partly),
         fix=" ".join(
-            [*(_made_partial(case, measurement, n.index) for n in reported if n.share < 1)]
+            [*(_made_partial(case, measurement, n.index) for n in reported if n.is_partly)]
             + [_made_unique(n.index) for n in reported if n.index.unique and not n.index.valid]
             + ["Drop them one at a time."] * (len(reported) > 1)
         ),
