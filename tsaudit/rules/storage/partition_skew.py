@@ -61,8 +61,8 @@ def partition_skew(case: Case) -> Iterator[Finding]:
       partitions are created ahead of time: the range lies ahead, or did when an audit saw it. If the previous audit
       saw an earlier end, somebody creates partitions, and nothing is reported. Ranges of at most a week are created
       all the time, so an end that lies ahead is reported only if less than two ranges are left, and an audit made
-      at least one range earlier saw the same end; it is critical on the last day if that audit was made earlier
-      still.
+      at least one range earlier saw the same end, and is a note on the last day before; it is critical on the last day
+      if that audit was made earlier still.
     - The default partition of a table by time contains rows, and more of them than the previous audit, a day before,
       saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
@@ -165,7 +165,9 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     # A program may create a partition with its first row, but not one that was there before its range began.
     is_ahead = first is not None and first > now - (unmoved or timedelta())
     may_end = unmoved is not None and _may_end(measurement, now, end, length, unmoved)
-    if not -_ENDS_DAYS <= left <= _ENDS_DAYS or not (is_rejecting or may_end):
+    # Whether somebody makes the next one in time, a single audit cannot say, and the next one may say too late.
+    is_soon = unmoved is not None and 0 < left < 1 and length >= _A_DAY
+    if not -_ENDS_DAYS <= left <= _ENDS_DAYS or not (is_rejecting or may_end or is_soon):
         return
     ended = f"{'ended' if left < 0 else 'ends'} on {end.date()}"
     is_overdue = unmoved is not None and unmoved > length and 0 < left < 1
@@ -187,7 +189,9 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     yield _Trouble(
         f"the last partition {words}",
         step,
-        fails=replace(_FAILS, days_left=left, is_enforced=is_certain or (None if rest is None else False)),
+        fails=replace(_FAILS, days_left=left, is_enforced=is_certain or (None if rest is None else False))
+        if is_rejecting or may_end
+        else None,
         following=following,
     )
 
