@@ -129,6 +129,9 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     if impact is None if limit else not is_growth or added < case.harm.min_bytes:
         return
     before = evaluated.points_before(points)[-1]
+    if limit is None and held < before.value:
+        # Space came free since. Rows that come show what is added, but not what will become of that space.
+        return
     doubling = evaluated.doubling_days if not limit else None
     found = _finding(case, space, forecast, before, doubling, per_day or 0.0)
     yield replace(found, impact=impact, per_day=per_day or None, jump=evaluated.jump)
