@@ -193,8 +193,8 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
 
 def _serves_foreign_key(measurement: Measurement, index: Index) -> bool:
     """Whether it finds the rows that refer to a row of another table: the first deletion there would read all rows."""
-    columns = (*measurement.tags, *measurement.fields)
-    return any(column.key == index.columns[0] and column.refers_to for column in columns)
+    tags, fields = measurement.tags, measurement.fields
+    return index.columns[0] in {t.key for t in tags if t.refers_to} | {f.key for f in fields if f.refers_to}
 
 
 def _long_unused_since(case: Case, measurement: Measurement, index: Index) -> datetime | None:
