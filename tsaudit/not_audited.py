@@ -204,9 +204,7 @@ def missed(
     if _is_without_rows(profile):
         return (whole(NO_ROWS_THEN, _FIX_DAY),)
     if (gone := next((g for g in profile.gaps if g.reason is Reason.UNREACHABLE), None)) is not None:
-        # Whoever runs the server wants to know what it was doing then.
-        at = f"{gone.fact}{f' of {gone.place}' if gone.place else ''}"
-        message = f"The target became unreachable during the audit, while {at} was measured: {gone.detail}"
+        message = f"The target became unreachable during the audit: {gone.detail}"
         return (Missed(Subject(), gone.detail, message, _FIX),)
     if results is not None and (cause := _not_evaluated(profile, results)) is not None:
         return (Missed(Subject(), cause, f"No rule could be evaluated on the target: {cause}", _FIX),)
