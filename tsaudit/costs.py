@@ -712,10 +712,16 @@ def of_numbers_as_text(name: str, sample: Sequence[str], distinct: int) -> Impac
     """What it costs that a text column contains numbers that somebody measured or counted; None if the digits name
     something, so that nobody computes with them.
     """
-    if not are_quantities(name, sample, distinct):
+    if are_quantities(name, sample, distinct):
+        how, wrong = "the values read are numbers with fractions, or sort differently as text", sorts_as_text(name)
+    elif are_quantities(name, sample, distinct, by_name=True):
+        how = "the values read are whole numbers, and the name says what is measured"
+        wrong = (
+            f"Ranges and extremes of {name} are wrong as soon as its values differ in length: as text, 10 is below 9."
+        )
+    else:
         return None
-    how = "the values read are numbers that have fractions, sort differently as text, or are measured, by their name"
-    return Impact(Currency.ANSWERS, how=how, consequence=sorts_as_text(name))
+    return Impact(Currency.ANSWERS, how=how, consequence=wrong)
 
 
 def sorts_as_text(name: str) -> str:

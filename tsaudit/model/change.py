@@ -314,10 +314,10 @@ class DropRepeats(Change):
     """Number of duplicate rows, as far as it is known."""
     key: tuple[str, ...] = ()
     """Columns of which copies, but hardly any other rows, have the same values; empty if not known."""
-    is_unique: bool = False
-    """Whether these identify a row, so that a unique index on them keeps the next ones out, and no other rows."""
     ignored: tuple[str, ...] = ()
     """Columns in which duplicate rows may differ, such as the time of a load."""
+    identifies_rows: bool = False
+    """Whether the key identifies a row, so that a unique index on it keeps the next ones out, and no other rows."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("repeated rows", ""): "dropped"}

@@ -186,22 +186,22 @@ def test_indexes_of_many_tables_are_counted(place: Callable[[Dataset], Where]) -
 
 
 def test_copies_go_and_do_not_come_again(place: Callable[[Dataset], Where]) -> None:
-    """Two exchanges number their trades from 1 on; one of them sends some again."""
-    exchanges: list[dict[str, str | None]] = [{"exchange": "binance", "pair": "a"}, {"exchange": "kraken", "pair": "a"}]
+    """Two stations number their trades from 1 on; one of them sends some again."""
+    stations: list[dict[str, str | None]] = [{"station": "binance", "pair": "a"}, {"station": "kraken", "pair": "a"}]
     made = table(
         HOSTILE,
-        exchanges,
+        stations,
         {"trade_id": "integer", "pri'ce": "float"},
         lambda s, r: {"trade_id": r, "pri'ce": s + r / 7},
         rows=300,
         key=False,
     )
     rows: list[Row] = list(made.rows)
-    again = [row for row in rows if row.tags["exchange"] == "binance"][::3]
+    again = [row for row in rows if row.tags["station"] == "binance"][::3]
     where = place(dataset(replace(made, rows=[*rows, *again])))
     (finding,) = run_rule(repeated_rows, where.profile()).findings
     assert finding.severity is Severity.WARNING
-    assert "all with exchange=binance, the same in all columns, even in trade_id" in finding.message
+    assert "all with station=binance, the same in all columns, even in trade_id" in finding.message
     (change,) = finding.changes
     assert isinstance(change, DropRepeats)
     steps = where.make(change)
@@ -211,7 +211,7 @@ def test_copies_go_and_do_not_come_again(place: Callable[[Dataset], Where]) -> N
     assert not run_rule(repeated_rows, where.profile()).findings
     (index,) = where.measurement.indexes or ()
     assert index.unique
-    assert index.columns == ("exchange", "trade_id", "time")
+    assert index.columns == ("station", "trade_id", "time")
     assert steps[StepKind.WRITER].text.endswith("VALUES (...)\nON CONFLICT DO NOTHING;")
     copied = "INSERT INTO {t} SELECT * FROM {t} ON CONFLICT DO NOTHING"
     database = where.profile().databases[0].name

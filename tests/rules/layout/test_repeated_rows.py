@@ -109,7 +109,7 @@ def test_copies_of_an_id_are_a_warning_with_a_plan() -> None:
     assert finding.impact.consequence.startswith(f"Sums and counts of the rows with host=a and b since {NOW:%Y-%m-%d}")
     (change,) = finding.changes
     assert isinstance(change, DropRepeats)
-    assert (change.key, change.is_unique) == (("reading_id", "time"), True)
+    assert (change.key, change.identifies_rows) == (("reading_id", "time"), True)
 
 
 @pytest.mark.parametrize(("within", "is_unique"), [("host", True), ("action", False)])
@@ -123,7 +123,7 @@ def test_only_a_source_is_part_of_a_unique_key(within: str, is_unique: bool) -> 
     (finding,) = run_rule(rule, dataclasses.replace(profile, measurements=(known,))).findings
     (change,) = finding.changes
     assert isinstance(change, DropRepeats)
-    assert (change.key, change.is_unique) == ((within, "object_id", "time"), is_unique)
+    assert (change.key, change.identifies_rows) == ((within, "object_id", "time"), is_unique)
 
 
 def test_the_key_of_a_plan_leaves_out_when_a_row_came() -> None:

@@ -119,7 +119,7 @@ def _steps(finding: Finding, profile: Profile) -> str:
 def test_table_without_a_policy_when_it_could_have_one() -> None:
     profile = _table("drop_after")
     (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, FLAT)).findings
-    assert (finding.impact, finding.message) == (None, "Rows have no lifetime.")
+    assert (finding.impact, finding.message) == (None, "Rows never expire.")
     assert "SELECT add_retention_policy('\"main\".\"raw\"', drop_after => INTERVAL '365 days');" in _steps(
         finding, profile
     )

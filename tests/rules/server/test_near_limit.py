@@ -439,6 +439,10 @@ def test_pace_since_the_previous_audit_where_no_other_is_known() -> None:
     given = "20,000 given since the audit of 2026-03-30, 236,000 left"
     assert finding.message.endswith(f"; {given}: about 12 days at that pace.")
     assert "not known yet" not in finding.consequence
+    # A quiet Sunday makes nothing less severe.
+    quiet = dataclasses.replace(before, measurements=_numbered(2_147_245_147).measurements)
+    (finding,) = run_rule(rule, now, timeline=Timeline(quiet)).findings
+    assert (finding.severity, "pace" in finding.message) == (Severity.CRITICAL, False)
 
 
 def test_history_shows_ids_that_go_to_no_row() -> None:

@@ -457,8 +457,10 @@ def names_numbered(name: str) -> bool:
 
 
 def names_quantity(name: str) -> bool:
-    """Whether the name is that of something measured or counted, or of an amount of money."""
-    return bool(words_of(name) & (QUANTITY | MONEY)) and not names_code(name)
+    """Whether the name says what is measured or counted, or in which unit, as its last word: `bytes` of `in_bytes`, not
+    `rate` of `rate_plan`.
+    """
+    return snake_case(name).rpartition("_")[2] in QUANTITY
 
 
 _THING: Final = (
@@ -593,9 +595,9 @@ _LONGEST: Final = 15
 """Most digits of a quantity: measured numbers do not have more, and a float could not represent them."""
 
 
-def are_quantities(name: str, sample: Sequence[str], distinct: int) -> bool:
-    """Whether the texts are numbers for which sums and ranges make sense: most have a fraction, or they are whole and
-    named after something measured, or far apart, and sort differently as text.
+def are_quantities(name: str, sample: Sequence[str], distinct: int, *, by_name: bool = False) -> bool:
+    """Whether the texts are numbers for which sums and ranges make sense: most have a fraction, or they are whole, far
+    apart, and sort differently as text. `by_name`: or they are whole, and the name says what is measured.
 
     `sample`: some distinct values. `distinct`: how many distinct values there are.
     """
@@ -611,7 +613,7 @@ def are_quantities(name: str, sample: Sequence[str], distinct: int) -> bool:
         return distinct >= _MIN_FRACTIONS
     if any(match[1] != "0" and match[1].startswith("0") for match in whole):
         return False
-    if names_quantity(name):
+    if by_name and names_quantity(name):
         return distinct >= _MIN_FRACTIONS
     if distinct < _MIN_WHOLE or names_numbered(name) or not _order_differs([match[0] for match in found]):
         return False

@@ -363,10 +363,6 @@ class CopyPlace:
     """Number of rows with these values."""
 
 
-_MOST_VALUES: Final = 5
-"""Most values that say where copies are: more are nearly all that a column has, by chance."""
-
-
 def place_of(columns: Mapping[str, Codes], is_copy: npt.NDArray[np.bool_]) -> CopyPlace | None:
     """The place with the fewest rows; None if copies are everywhere. Values of so few rows that they may have no copy
     by chance count as if they had some.
@@ -380,7 +376,8 @@ def place_of(columns: Mapping[str, Codes], is_copy: npt.NDArray[np.bool_]) -> Co
         rows, copies = np.bincount(code), np.bincount(code, is_copy)
         without = (copies == 0) & (rows > least)
         total = int(rows[~without].sum())
-        is_place = without.any() and np.count_nonzero(copies) <= _MOST_VALUES
+        # Where most values have copies, the others have none by chance.
+        is_place = without.any() and 2 * np.count_nonzero(copies) <= len(copies)
         if is_place and (found is None or total < found.total):
             order = np.argsort(-copies, kind="stable")
             found = CopyPlace(name, tuple(int(first[n]) for n in order if copies[n]), total)

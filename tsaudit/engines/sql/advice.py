@@ -434,7 +434,7 @@ class SqlAdvice(Advice):
 
     def _unique(self) -> Iterator[Part]:
         for change in self._repeats:
-            if not change.is_unique:
+            if not change.identifies_rows:
                 continue
             name, columns = self.place.here.name, change.key
             statement = self.create_index(name, columns).replace("CREATE INDEX", "CREATE UNIQUE INDEX", 1)
@@ -445,9 +445,10 @@ class SqlAdvice(Advice):
     def _once(self) -> Step:
         text = self.example().removesuffix(";") + "\nON CONFLICT DO NOTHING;"
         words = "Let writers ignore rows that are there, and find out why they send some again, as after a timeout or"
-        known = all(change.is_unique for change in self._repeats)
-        key = "" if known else " This takes a unique key of what identifies a row, which only they know."
-        return Step(StepKind.WRITER, f"{words} a restart.{key}", text, "text")
+        if all(change.identifies_rows for change in self._repeats):
+            return Step(StepKind.WRITER, f"{words} a restart.", text, "text")
+        key = "That takes a unique key of what identifies a row, which only they know, and ON CONFLICT DO NOTHING."
+        return Step(StepKind.WRITER, f"{words} a restart. {key}")
 
     # --- Whether it worked ------------------------------------------------------------------------------------------
 

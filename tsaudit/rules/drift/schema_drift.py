@@ -161,17 +161,17 @@ def _finding(
 
 
 def _asked(case: Case) -> dict[Subject, dict[str, None]]:
-    """Each measurement to the codes of the rules whose findings asked, in earlier audits, for changes of it."""
+    """Each measurement to the codes of the rules whose findings asked, in earlier audits, for other columns of it."""
     asked: dict[Subject, dict[str, None]] = defaultdict(dict)
     for one in case.timeline.wanted:
-        if isinstance(one.change, _KEEP_COLUMNS):
+        if isinstance(one.change, _SAME_COLUMNS):
             continue
         for name in _measurements(one.change):
             asked[Subject(one.change.at.database, name)] |= dict.fromkeys(one.rules)
     return asked
 
 
-_KEEP_COLUMNS: Final = (
+_SAME_COLUMNS: Final = (
     AddIndex,
     AddPartitions,
     Diagnose,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import MONEY, is_single, is_text, names_code, names_quantity, words_of
+from tsaudit.analysis.columns.columns import MONEY, QUANTITY, is_single, is_text, names_code, words_of
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.number_forms import other_forms, plain_numbers
 from tsaudit.analysis.shapes.shapes import redact_unless_name
@@ -50,7 +50,7 @@ _FITS = {
     guidelines=("C3",),
     requires={"field_types", "field_values"},
     uses={"early_rows", "indexes"},
-    shows={"row_count", "null_counts", "scheduled_queries", "table_status"},
+    shows={"row_count", "null_counts", "scheduled_queries"},
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
     """Fields whose values have another type than the field, and times that are wrong.
@@ -60,7 +60,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
 
     - Text that contains numbers that were measured or counted: most have a fraction, or they are whole and named after
       what is measured, such as `bytes_sent`, or, as values of series, they are many, far apart, and in another order as
-      text. In tables of fewer than 100 rows that form no series, they are a note.
+      text. In other tables, whole numbers whose name does not say so are a note, and so are all in fewer than 100 rows.
     - From 20 values on, those in another form than most: texts that are times in several formats, such as `2026-03-20`
       and `03/20/2026`, numbers since 1970 in several units, or numbers beside texts where an engine accepts both.
     - Texts in a column that is declared to contain numbers, and mostly does, which SQLite takes: sums count them as 0,
@@ -79,8 +79,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     The notes are text fields that contain other numbers, booleans, or times, and float fields that only contain whole
     numbers. Not reported are numbers in a unique index, floats of four bytes, floats where no statement gives them
     another type, text with leading zeros, phone numbers, versions, numbers with more than fifteen digits, states such
-    as `on` and `off`, whole numbers of which nothing says that they are measured, and fields named like codes, devices,
-    or numbered things.
+    as `on` and `off`, and fields named like codes, devices, or numbered things.
 
     Where some values are lists of numbers, or several words, the text has to stay, and the numbers belong in a column
     beside it. Where at least two thirds of the distinct values are plain numbers, and nearly all others are numbers
@@ -127,14 +126,12 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 yield _texts(measurement, field, field.texts)
                 continue
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
-            if kind == "integer" and not _is_measured(measurement, field):
-                continue
             if (forms := _forms(case, field)) and not is_in_key:
                 yield _otherwise(measurement, field, forms)
                 continue
             if is_unclear and kind != "float":
                 continue
-            if kind:
+            if kind and not (kind == "integer" and is_in_key):
                 others = _others(field) if kind in ("integer", "float") else None
                 yield _beside(measurement, field, kind, *others) if others else _finding(case, measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
@@ -247,10 +244,10 @@ def _otherwise(measurement: Measurement, field: Field, forms: Mapping[str, str])
 
 
 def _is_measured(measurement: Measurement, field: Field) -> bool:
-    """Whether whole numbers are measured or counted: what series have is, and elsewhere the name has to say so. Others
-    are IDs, codes, or numbers of things, and nobody adds them up.
+    """Whether whole numbers are measured or counted: what series have is, and elsewhere the name has to say so. Most
+    others are IDs, codes, or numbers of things, which nobody adds up.
     """
-    return measurement.has_series or names_quantity(field.key)
+    return measurement.has_series or bool(words_of(field.key) & (QUANTITY | MONEY))
 
 
 def _is_in_key(measurement: Measurement, field: Field) -> bool:
@@ -355,6 +352,8 @@ def _impact(measurement: Measurement, field: Field, kind: str) -> Impact | None:
     table of few rows is read as a whole, unless it is a young one of series.
     """
     if not measurement.has_series and measurement.rows_known < ENOUGH:
+        return None
+    if kind == "integer" and not _is_measured(measurement, field):
         return None
     if kind not in ("integer", "float") or not all(map(is_text, field.types)) or field.also_in:
         return None

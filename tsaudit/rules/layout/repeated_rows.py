@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import is_load_stamp
+from tsaudit.analysis.columns.columns import is_load_stamp, names_source
 from tsaudit.model.change import DropRepeats
 from tsaudit.model.figures import How
 from tsaudit.model.finding import Currency, Evidence, Finding
@@ -13,6 +13,7 @@ from tsaudit.model.profile import Measurement
 from tsaudit.model.rows import Copies
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, span
+from tsaudit.text.table_roles import is_guess
 
 
 @rule(
@@ -59,7 +60,7 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
     ## Fix
 
     Delete what is there twice, then declare a unique key of what identifies a row, and write with
-    `ON CONFLICT DO NOTHING`.
+    `ON CONFLICT DO NOTHING`. The plan names a key only if it is a single ID, or an ID within a source.
 
     ## References
 
@@ -99,7 +100,7 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
         unit="share of the rows read",
         evidence=(
             Evidence(f"rows that are the same in {columns}", f"{number(found.copies)} of {number(found.rows)}"),
-            *([Evidence("a row is identified by", listed(found.key))] if found.key else []),
+            *([Evidence(_alike(measurement, found), listed(found.key))] if found.key else []),
             *(
                 [Evidence(f"copies with {costs.place_of(found)}", f"{number(found.copies)} of {there}")]
                 if found.column
@@ -115,14 +116,25 @@ def _dropped(measurement: Measurement, found: Copies, copies: str) -> DropRepeat
     # The time at which a row came is another one for each copy.
     time = [name for name in (measurement.time_column,) if name and name not in found.left_out]
     of_rows = f"{copies} of {many(found.rows, 'row')} read"
-    # Within an attribute that happens to keep rows apart, rows to come may be the same and still be two.
     return DropRepeats(
         subject_of(measurement),
         of_rows,
         tuple(dict.fromkeys((*found.key, *time))),
-        is_unique=all(measurement.tag(name) for name in found.key[:-1]),
         ignored=found.left_out,
+        identifies_rows=_identifies_rows(measurement, found),
     )
+
+
+def _alike(measurement: Measurement, found: Copies) -> str:
+    return "a row is identified by" if _identifies_rows(measurement, found) else "copies, and hardly any others, share"
+
+
+def _identifies_rows(measurement: Measurement, found: Copies) -> bool:
+    """Whether one column does, or one within each source. Within an attribute that happens to keep rows apart, rows to
+    come may be the same and still be two.
+    """
+    within = [measurement.tag(name) for name in found.key[:-1]]
+    return all(tag is not None and (names_source(tag.key) or not is_guess(tag.role_reason)) for tag in within)
 
 
 def _fix(measurement: Measurement, found: Copies) -> str:

@@ -130,8 +130,8 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
         return
     before = evaluated.points_before(points)[-1]
     if limit is None and held < before.value:
-        # Space came free since. Rows that come show what is added, but not what will become of that space.
-        return
+        # Space came free since: what it took then says nothing of the growth.
+        before = points[-1]
     doubling = evaluated.doubling_days if not limit else None
     found = _finding(case, space, forecast, before, doubling, per_day or 0.0)
     yield replace(found, impact=impact, per_day=per_day or None, jump=evaluated.jump)
@@ -196,7 +196,8 @@ def _finding(
     elif doubling is not None:
         message += f"; at this rate they double in about {many(max(1, round(doubling)), 'day')}"
     word = case.engine.words.measurement
-    grown, increase, a_day = _grown(case, before), held - before.value, ""
+    grown = _grown(case, before) if before.day < case.profile.day else []
+    increase, a_day = held - before.value, ""
     if not grown and not space.on_disk and (increase > 0 or _is_young(case, before)):
         rates = [(added, part) for part, added in _rates_of_rows(case).items() if added > 0]
         grown, increase = sorted(rates, key=_largest_first), sum(added for added, _ in rates)

@@ -148,7 +148,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
     grown = _grown(case, "data_bytes", subject_of(measurement), float(held)) if held is not None else None
     if grown is None and not kept.policy:
         return
-    message = "Rows have no lifetime"
+    message = "Rows never expire"
     if grown and held is not None:
         before, _ = grown
         message += f", while data grew from {size(before.value)} on {before.day} to {size(held)}"

@@ -246,7 +246,7 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
 def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[Impact, str]:
     """With the time left at the pace since the previous audit, and that pace in words, if as much again uses up the
     rest: the mean of weeks hides a load that began yesterday. A load that leaves more may have been the only one, and
-    is better than nothing only where no mean is known and the limit is near in any case.
+    is better than nothing only where no mean is known, and the limit is as near by it.
     """
     previous = case.timeline.previous
     if previous is None or use.before is None or use.count <= use.before:
@@ -255,11 +255,15 @@ def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[
     days = (case.profile.collected_at - previous.collected_at) / timedelta(days=1)
     soon = costs.of_limit(case, use.count, limit, per_day=added / days).days_left
     is_sooner = soon is not None and (impact.days_left is None or soon < impact.days_left)
-    is_near_anyway = impact.per_day is None and severity_of(impact, case.harm) is Severity.CRITICAL
-    if not is_sooner or not soon or (soon > min(days, case.harm.critical_days) and not is_near_anyway):
+    if not is_sooner or not soon:
+        return impact, ""
+    paced = replace(impact, per_day=added / days, days_left=soon)
+    is_all_known = impact.per_day is None and severity_of(impact, case.harm) is Severity.CRITICAL
+    is_as_near = is_all_known and severity_of(paced, case.harm) is Severity.CRITICAL
+    if soon > min(days, case.harm.critical_days) and not is_as_near:
         return impact, ""
     since = f"{number(added)} given since the audit of {day(previous.day)}, {number(left)} left"
-    return replace(impact, per_day=added / days, days_left=soon), f"; {since}: {about_days(soon)} at that pace"
+    return paced, f"; {since}: {about_days(soon)} at that pace"
 
 
 _AHEAD: Final = 2

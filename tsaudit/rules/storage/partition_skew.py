@@ -61,8 +61,8 @@ def partition_skew(case: Case) -> Iterator[Finding]:
       partitions are created ahead of time: the range lies ahead, or did when an audit saw it. If the previous audit
       saw an earlier end, somebody creates partitions, and nothing is reported. Ranges of at most a week are created
       all the time, so an end that lies ahead is reported only if less than two ranges are left, and an audit made
-      at least one range earlier saw the same end, and is a note on the last day before; it is critical on the last day
-      if that audit was made earlier still.
+      at least one range earlier saw the same end; it is critical on the last day if that audit was made earlier
+      still. On the last day of ranges of a day or more, it is a note even on the first audit.
     - The default partition of a table by time contains rows, and more of them than the previous audit, a day before,
       saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
@@ -166,7 +166,8 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     is_ahead = first is not None and first > now - (unmoved or timedelta())
     may_end = unmoved is not None and _may_end(measurement, now, end, length, unmoved)
     # Whether somebody makes the next one in time, a single audit cannot say, and the next one may say too late.
-    is_soon = unmoved is not None and 0 < left < 1 and length >= _A_DAY
+    is_tonight = unmoved is not None and 0 < left < 1 and length >= _A_DAY
+    is_soon = is_tonight and rest is None and _rows_come(measurement, now)
     if not -_ENDS_DAYS <= left <= _ENDS_DAYS or not (is_rejecting or may_end or is_soon):
         return
     ended = f"{'ended' if left < 0 else 'ends'} on {end.date()}"
@@ -198,10 +199,14 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
 
 def _may_end(measurement: Measurement, now: datetime, end: datetime, length: timedelta, unmoved: timedelta) -> bool:
     """Whether rows still come, and nothing shows, or makes it likely, that the next partition will be there in time."""
-    last = measurement.last_time
-    if last is not None and now - last > timedelta(days=_QUIET_DAYS):
+    if not _rows_come(measurement, now):
         return False
     return not _is_short(length) or (end > now and unmoved >= max(length, _A_DAY) and end - now < 2 * length)
+
+
+def _rows_come(measurement: Measurement, now: datetime) -> bool:
+    last = measurement.last_time
+    return last is None or now - last <= timedelta(days=_QUIET_DAYS)
 
 
 def _unmoved(case: Case, measurement: Measurement, end: datetime) -> timedelta | None:

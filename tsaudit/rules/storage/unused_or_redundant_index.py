@@ -178,11 +178,11 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return found
     if one := _one_value(measurement, index):
         return one
+    if _serves_foreign_key(measurement, index):
+        return None
     if few := _few_values(case, measurement, index):
         return _Unneeded(index, few, sure=False)
     if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
-        return None
-    if _serves_foreign_key(measurement, index):
         return None
     since = _long_unused_since(case, measurement, index)
     if since is None:
@@ -194,7 +194,8 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
 def _serves_foreign_key(measurement: Measurement, index: Index) -> bool:
     """Whether it finds the rows that refer to a row of another table: the first deletion there would read all rows."""
     tags, fields = measurement.tags, measurement.fields
-    return index.columns[0] in {t.key for t in tags if t.refers_to} | {f.key for f in fields if f.refers_to}
+    can = index.kind in _SEARCHED and not index.partial
+    return can and index.columns[0] in {t.key for t in tags if t.refers_to} | {f.key for f in fields if f.refers_to}
 
 
 def _long_unused_since(case: Case, measurement: Measurement, index: Index) -> datetime | None:
