@@ -403,11 +403,11 @@ def test_page_says_what_was_resolved_and_what_of_it_an_earlier_audit_of_the_day_
     older = replace(over, opened=DAY - timedelta(days=2), code="TAG002")
     page = section(None, snapshot(), previous=None, incidents=(over, older), result=ran)
     said = "TAG001 main/ cpu. host (found by an earlier audit of the day), TAG002 main/ cpu. host ."
-    assert f"Resolved today: {said}" in page
+    assert f"Resolved on this day: {said}" in page
     gap = Gap("tag_values", Reason.DENIED, "permission denied", "main", "cpu")
     unread = a_result(a_rule_result(code="TAG001", outcome=Outcome.OPEN, gaps=(gap,)))
     for one, result in ((replace(over, resolved=DAY - timedelta(days=1)), ran), (over, unread)):
-        assert "Resolved today" not in section(None, snapshot(), previous=None, incidents=(one,), result=result)
+        assert "Resolved on this day" not in section(None, snapshot(), previous=None, incidents=(one,), result=result)
 
 
 def test_whole_target_counts_if_the_engine_counts_it() -> None:
