@@ -716,9 +716,7 @@ def of_numbers_as_text(name: str, sample: Sequence[str], distinct: int) -> Impac
         how, wrong = "the values read are numbers with fractions, or sort differently as text", sorts_as_text(name)
     elif are_quantities(name, sample, distinct, by_name=True):
         how = "the values read are whole numbers, and the name says what is measured"
-        wrong = (
-            f"Ranges and extremes of {name} are wrong as soon as its values differ in length: as text, 10 is below 9."
-        )
+        wrong = f"Ranges of {name} are wrong as soon as its values differ in length: as text, 10 comes before 9."
     else:
         return None
     return Impact(Currency.ANSWERS, how=how, consequence=wrong)

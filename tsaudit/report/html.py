@@ -103,7 +103,7 @@ class ReportContents:
     @property
     def resolved(self) -> tuple[Incident, ...]:
         """Incidents that ended on the day, and that the comparison with an earlier day does not have: an earlier audit
-        of the day found them, or only older ones did. Without those that this audit could not look for.
+        of the day found them, or one before the day that is compared. Without those that this audit could not look for.
         """
         known = {item.fingerprint for item in self.items}
         known |= {change.fingerprint for change in self.run_changes.gone} if self.run_changes else set()

@@ -337,6 +337,8 @@ def test_numbers_of_one_length_are_measured_if_the_name_ends_with_what(name: str
     measurement = dataclasses.replace(measurement, kind=TableKind.ENTITY, series=None)
     (finding,) = run_rule(rule, a_profile(measurement)).findings
     assert finding.severity == severity
+    indexed = dataclasses.replace(measurement, indexes=(an_index("by", "region", name),))
+    assert [found.severity for found in run_rule(rule, a_profile(indexed)).findings] == ["note"]
     if severity == "warning":
         assert "wrong as soon as its values differ in length" in finding.consequence
 

@@ -504,6 +504,8 @@ _UNTIL_THE_END, _LONG_BEFORE = 0.001, 1.2
         # The last one runs: a program may make the next one with its first row.
         (0.3, False, None, {"day": "note", "month": "warning"}),
         (0.3, True, None, {"month": "warning"}),
+        # No row has come for long.
+        (0.3, False, 60, {}),
         # Made ahead, and the next one is not there yet: a job may always make just one.
         (1.2, False, None, {}),
         (1.2, True, None, {}),

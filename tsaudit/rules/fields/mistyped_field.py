@@ -58,9 +58,10 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     Most of it is based on the values read within the window, and is a note, because as text, values take hardly more
     bytes. These give wrong answers:
 
-    - Text that contains numbers that were measured or counted: most have a fraction, or they are whole and named after
-      what is measured, such as `bytes_sent`, or, as values of series, they are many, far apart, and in another order as
-      text. In other tables, whole numbers whose name does not say so are a note, and so are all in fewer than 100 rows.
+    - Text that contains numbers that were measured or counted: most have a fraction, or they are whole, many, far
+      apart, and in another order as text. From 20 values on, the name is enough if it ends with what is measured, such
+      as `in_bytes`. In tables that form no series, whole numbers are a note unless a word of their name says that they
+      were measured. Those with an index are a note, and so are all in tables of fewer than 100 rows without series.
     - From 20 values on, those in another form than most: texts that are times in several formats, such as `2026-03-20`
       and `03/20/2026`, numbers since 1970 in several units, or numbers beside texts where an engine accepts both.
     - Texts in a column that is declared to contain numbers, and mostly does, which SQLite takes: sums count them as 0,
@@ -245,9 +246,10 @@ def _otherwise(measurement: Measurement, field: Field, forms: Mapping[str, str])
 
 def _is_measured(measurement: Measurement, field: Field) -> bool:
     """Whether whole numbers are measured or counted: what series have is, and elsewhere the name has to say so. Most
-    others are IDs, codes, or numbers of things, which nobody adds up.
+    others are IDs, codes, or numbers of things, which nobody adds up, and so are those by which an index finds rows.
     """
-    return measurement.has_series or bool(words_of(field.key) & (QUANTITY | MONEY))
+    is_found = any(field.key in index.columns for index in measurement.indexes or ())
+    return not is_found and (measurement.has_series or bool(words_of(field.key) & (QUANTITY | MONEY)))
 
 
 def _is_in_key(measurement: Measurement, field: Field) -> bool:

@@ -258,8 +258,8 @@ def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[
     if not is_sooner or not soon:
         return impact, ""
     paced = replace(impact, per_day=added / days, days_left=soon)
-    is_all_known = impact.per_day is None and severity_of(impact, case.harm) is Severity.CRITICAL
-    is_as_near = is_all_known and severity_of(paced, case.harm) is Severity.CRITICAL
+    both = {severity_of(impact, case.harm), severity_of(paced, case.harm)}
+    is_as_near = impact.per_day is None and both == {Severity.CRITICAL}
     if soon > min(days, case.harm.critical_days) and not is_as_near:
         return impact, ""
     since = f"{number(added)} given since the audit of {day(previous.day)}, {number(left)} left"

@@ -98,7 +98,7 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - an index on the time column if the engine stores rows by time anyway (DuckDB, GreptimeDB);
     - on DuckDB, an index on several columns, which no query uses;
     - on GreptimeDB, an index on the first column of the key;
-    - an index on a tag with fewer than `min_values` values in a table of 100,000 rows.
+    - an index on a tag with fewer than `min_values` values in a table of 100,000 rows, unless it is a foreign key.
 
     If no index of a table was used, not even that of its key, nobody has read the table since the counters began, and
     they say nothing about a single index. Indexes of a primary key or unique constraint are never reported, nor those
