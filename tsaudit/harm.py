@@ -233,7 +233,8 @@ def severity_of(impact: Impact, harm: Harm) -> Severity:
             return _if(impact.after(harm.warning_days) >= harm.min_names)
         case Currency.BYTES:
             least = _least_bytes(impact, harm)
-            return _if(_is_material(impact, impact.share, least, harm.min_bytes_share, harm.horizon.days))
+            share = impact.share if impact.added_share is None else max(impact.share or 0.0, impact.added_share)
+            return _if(_is_material(impact, share, least, harm.min_bytes_share, harm.horizon.days))
         case Currency.MONEY:
             return _if(_is_material(impact, impact.share, harm.min_money, harm.min_money_share, harm.warning_days))
         case Currency.MECHANISM:

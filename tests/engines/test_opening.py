@@ -262,15 +262,12 @@ def test_time_that_passes_between_two_batches_counts(many_hosts: Target) -> None
     assert raised.value.reason is Reason.TIMED_OUT
 
 
-@pytest.mark.wall_clock
 def test_abort_ends_the_statement_and_those_after_it(many_hosts: Target) -> None:
     with open_connection(many_hosts) as opened:
         threading.Timer(0.1, opened.abort).start()
-        began = time.monotonic()
         for _ in range(2):
             with pytest.raises(FactError):
                 list(opened.query("series_listing", 60, filled("series_listing", **_LISTING)))
-        assert time.monotonic() - began < 5
         again = opened.reconnect()
         assert list(again.query("measurements", 60, filled("measurements", database="main")))
         again.close()

@@ -86,7 +86,9 @@ def _unconfirmed(runner: QueryRunner, draft: Draft) -> tuple[dict[str, str], OfR
     if most < ENOUGH or draft.measurement.is_compressed:
         further = []
     names = {name for group in read.repeated for name in group.columns}
-    is_little = sum(read.columns[name] for name in names) < WORTH_MOVING and not read.equal
+    # The statistics are about all rows, of which only the newest ones may have it.
+    widths = {name: max(read.columns[name], _width_of(draft.rows_read.column(name))) for name in names}
+    is_little = sum(widths.values()) < WORTH_MOVING and not read.equal
     if not further and (is_little or (draft.is_read_whole and draft.time is None)):
         return None
     names.update(further)
@@ -95,6 +97,8 @@ def _unconfirmed(runner: QueryRunner, draft: Draft) -> tuple[dict[str, str], OfR
         # Any of the others may say which of the documents, or of their parts, a row has.
         names.update(name for name in texts if draft.sample.column(name).longest < LONGEST)
     longest, limit = (_LONGEST_DOCUMENT, min(most, draft.sample_limit)) if further else (LONGEST, draft.sample_limit)
+    if draft.time is not None:
+        names.add(draft.time.name)
     # The newest rows, and those at the beginning of a table, may be those of one source.
     query = _spread(runner, draft, [name for name in read.columns if name in names], limit, longest=longest)
     return {name: texts[name] for name in further}, query
@@ -113,7 +117,43 @@ def _confirmed(runner: QueryRunner, draft: Draft, further: Mapping[str, str], sp
     counted = runner.source("row_sample", How.SAMPLED, scope)
     repeated_parts = {name: sizes[name] for group in repeated for name in group.columns if name in sizes}
     equal = _equal_columns(found, texts, read.columns, longest)
-    return RowBytes(read.columns, repeated, spread.num_rows, counted, repeated_parts, equal)
+    columns = _of_all_rows(draft, read.columns, found)
+    gained = _gained(draft, spread)
+    return RowBytes(columns, repeated, spread.num_rows, counted, repeated_parts, equal, gained)
+
+
+def _of_all_rows(draft: Draft, widths: Mapping[str, float], spread: Mapping[str, ReadColumn]) -> dict[str, float]:
+    """The mean bytes of each column in all rows: what was taken from the newest rows, of which more or fewer have it
+    than of all, is corrected by those that have it of the rows from all parts.
+    """
+    of_all = draft.measurement.status.widths if draft.measurement.status else {}
+    known = dict(widths)
+    for name, column in spread.items():
+        read = draft.rows_read.column(name)
+        if name not in of_all and read.longest < LONGEST and read.filled:
+            known[name] *= column.filled / len(column) / (read.filled / len(read))
+    return _widest_first(known)
+
+
+_GAINED: Final = 2
+"""How many times more of the newest rows have a column, if rows have begun to have it."""
+_DAY_US: Final = 86_400_000_000
+
+
+def _gained(draft: Draft, spread: ReadRows) -> dict[str, float]:
+    """How many times more of the newest rows have a column, which makes what it takes of all rows less than what it
+    takes of those to come. The newest ones are those of a day at least: a job at night may fill other columns.
+    """
+    if draft.time is None or not spread.has(draft.time.name):
+        return {}
+    times = spread.times_us(draft.time.name, draft.time.kind).values.to_numpy(zero_copy_only=False).astype(np.float64)
+    known = np.sort(times[np.isfinite(times)])
+    if len(known) < ENOUGH or known[-1] - known[0] < _GAINED * _DAY_US:
+        return {}
+    newest = times >= min(known[-1] - _DAY_US, known[-ENOUGH])
+    columns = {name: spread.column(name).known for name in spread.names}
+    ratios = {name: known[newest].mean() / known.mean() for name, known in columns.items() if known.any()}
+    return {name: float(ratio) for name, ratio in ratios.items() if ratio >= _GAINED}
 
 
 _LONGEST_DOCUMENT: Final = 10_000
@@ -143,7 +183,9 @@ def _sizes(
     sized = _spread_rows(runner, draft, query)
     if sized is None:
         return {}
-    return {name: float(pc.sum(sized.column(name).values).as_py() or 0) / sized.num_rows for name in names}
+    means = {name: float(pc.sum(sized.column(name).values).as_py() or 0) / sized.num_rows for name in names}
+    # Statistics that agree are of more rows.
+    return {name: mean for name, mean in means.items() if not mean / _WIDER <= stored.get(name, 0) <= mean * _WIDER}
 
 
 def _spread(

@@ -58,6 +58,8 @@ class Impact:
     """
     per_day: float | None = None
     """By how much `now` grows a day at the present rate; 0 if it is known not to grow, None if that is not known."""
+    added_share: float | None = None
+    """For bytes: share of what rows add now that is avoidable, 0 to 1, where it has become more; None if it has not."""
     kept_days: float | None = None
     """After how many days added data is removed again; None for never."""
     ahead_days: float | None = None

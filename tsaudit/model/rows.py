@@ -210,6 +210,13 @@ class RowBytes:
     parts: Mapping[str, float] = field(default_factory=dict)
     """The same for parts of documents that repeat, which the columns contain: their share of the text."""
     equal: tuple[EqualColumns, ...] = ()
+    gained: Mapping[str, float] = field(default_factory=dict)
+    """Column to how many times more of the newest rows have it than of all; only those for which it is twice or more.
+    """
+
+    def newest(self, name: str) -> float:
+        """Mean bytes of a column, or of a part of one, in one of the newest rows."""
+        return self.of(name) * self.gained.get(name, 1.0)
 
     def of(self, name: str) -> float:
         """Mean bytes of a column, or of a part of one, in a row."""

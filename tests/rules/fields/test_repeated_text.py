@@ -500,7 +500,8 @@ def test_not_evaluated_where_all_parts_were_not_read(
             return None
         if isinstance(answer, FactError):
             raise answer
-        return Rows("SELECT", iter([pa.record_batch({"carrier": pa.array(["a carrier"]).take([0] * answer)})]))
+        columns = {"at": pa.array([f"{NOW:%F %T}"]), "carrier": pa.array(["a carrier"])}
+        return Rows("SELECT", iter([pa.record_batch({k: v.take([0] * answer) for k, v in columns.items()})]))
 
     profile = collected_with(_shipments(tmp_path / "t.db", 3_000), tampering)
     expected = [("repeated_columns", "shipment", reason)] if reason else []
@@ -540,3 +541,66 @@ def test_what_copies_repeat_is_left_to_their_finding() -> None:
     wrong = Impact(Currency.ANSWERS, how="rows read", consequence="Sums are too high.")
     again = dataclasses.replace(finding, impact=wrong)
     assert worst_first("LAY009", again, finding.severity) < worst_first("FLD005", finding)
+
+
+def test_texts_that_rows_have_begun_to_repeat() -> None:
+    """They cost what the rows to come will have, which are as the newest ones, and not as all on average."""
+    columns, only = {"time": 8.0, "about": 4.0}, RepeatedColumns({"about": "jsonb"}, 24)
+    before, now = (RowBytes(columns, (only,), 10_000, a_source(), gained=gained) for gained in ({}, {"about": 20.0}))
+    assert not run_rule(rule, _repeating(2_000_000, row_bytes=before)).findings
+    (finding,) = run_rule(rule, _repeating(2_000_000, row_bytes=now)).findings
+    assert finding.severity == "warning"
+    assert finding.impact is not None
+    # A reference takes as much as there was of it on average.
+    assert finding.impact.now == 0
+    assert finding.impact.per_day == pytest.approx(2_000_000 / 30 * 76, rel=0.02)
+    assert finding.impact.added_share == pytest.approx(76 / (88 + 12 + 76))
+    assert "80 bytes a row by now, 43% of what is added, and 0% of the table." in finding.message
+
+
+BEGUN = """INSERT INTO jobs
+  SELECT CAST('2026-03-10' AS TIMESTAMP) + i * INTERVAL '30 s', i % 90, i / 7.0,
+    CASE WHEN i > 53000 THEN '{"site": "' || repeat(CAST(i % 5 AS TEXT), 400) || '"}' END
+  FROM generate_series(1, 57600) AS i"""
+
+
+def test_a_column_of_the_newest_rows_when_read_from_postgresql(postgresql: Postgresql) -> None:
+    """A deploy on the last day but one of twenty: the server's statistics are about the rows before it, too."""
+    schema = postgresql.new_schema(
+        "CREATE TABLE jobs (at TIMESTAMP, job INT, took FLOAT, context TEXT)", BEGUN, "ANALYZE jobs"
+    )
+    profile = collected(Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)))
+    _begun(profile, of_all=4600 / 57600, within=0.5)
+
+
+def test_a_column_of_the_newest_rows_when_read_from_sqlite(tmp_path: Path) -> None:
+    """Its sizes are those of the rows read, which are the newest ones."""
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE jobs (at TEXT, job INT, took FLOAT, context TEXT)")
+        made = (
+            (
+                f"{NOW - timedelta(seconds=30 * (57_600 - i)):%F %T}",
+                i % 90,
+                i / 7.0,
+                f'{{"site": "{str(i % 5) * 400}"}}' if i > 42_000 else None,
+            )
+            for i in range(57_600)
+        )
+        connection.executemany("INSERT INTO jobs VALUES (?, ?, ?, ?)", made)
+    connection.close()
+    _begun(
+        collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db")),
+        of_all=15_600 / 57_600,
+        within=0.15,
+    )
+
+
+def _begun(profile: Profile, of_all: float, within: float) -> None:
+    """`within`: whole pages of the table are read, chosen at random."""
+    (jobs,) = profile.measurements
+    assert jobs.row_bytes is not None
+    assert jobs.row_bytes.columns["context"] == pytest.approx(412 * of_all, rel=0.15)
+    assert jobs.row_bytes.newest("context") == pytest.approx(412, rel=within)
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.impact is not None
+    assert finding.impact.per_day == pytest.approx(2880 * 408, rel=within)

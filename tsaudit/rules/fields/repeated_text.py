@@ -41,9 +41,10 @@ def repeated_text(case: Case) -> Iterator[Finding]:
     Whatever a table contains, columns of texts, JSON, or arrays are reported whose values, taken together, come ten
     times or more among the rows read, and take 32 bytes of each row; and so are texts that are the same as another one
     in nearly all rows. The cost is their bytes in all rows, without those of a reference; in what looks like a queue,
-    those of today. Copies of rows and IDs do not count: an ID is the reference. Tables that TimescaleDB compresses are
-    left out, and what a product repeats in tables that it loads, such as Fivetran, Segment, or Snowplow, is a note: it
-    fixes their columns.
+    those of today. Where rows have begun to have them, as after a deploy, the rows to come are expected to be as those
+    of the newest day. Copies of rows and IDs do not count: an ID is the reference. Tables that TimescaleDB compresses
+    are left out, and what a product repeats in tables that it loads, such as Fivetran, Segment, or Snowplow, is a note:
+    it fixes their columns.
 
     ## Why it matters
 
@@ -80,20 +81,23 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     for group in _groups(read.repeated):
         # IDs stay in the table, and so does a short column with a different value for each combination of the others,
         # which can identify it.
-        references = {name for name in group.columns if is_reference(name, read.of(name))}
-        short = {name for name in group.keys if name in read.columns and read.columns[name] < WORTH_MOVING}
+        references = {name for name in group.columns if is_reference(name, read.newest(name))}
+        short = {name for name in group.keys if name in read.columns and read.newest(name) < WORTH_MOVING}
         key = next((name for name in reversed(group.keys) if name in short | references), "")
         names = sorted(group.columns.keys() - references - {key})
-        width = sum(map(read.of, names))
-        if width < WORTH_MOVING:
+        width, newest = sum(map(read.of, names)), sum(map(read.newest, names))
+        if newest < WORTH_MOVING:
             continue
-        rows, reference = all_rows, 0 if key else _REFERENCE_BYTES
-        impact = costs.of_bytes(
-            case,
-            measurement,
-            max(rows - group.combinations, 0) * (width - reference),
-            how=f"{number(rows)} rows with {_rounded(width)} bytes of them, of which a reference needs {reference}",
-        )
+        reference = 0 if key else _REFERENCE_BYTES
+        rows, each = max(all_rows - group.combinations, 0), max(width - reference, 0.0)
+        how = f"{number(all_rows)} rows with {_rounded(width)} bytes of them, of which a reference needs {reference}"
+        impact = costs.of_bytes(case, measurement, rows * each, how=how)
+        if newest > width and all_rows:
+            # So will the rows to come.
+            row = (impact.whole or 0.0) / all_rows + sum(map(read.newest, read.columns)) - read.total
+            growth = costs.rows_growth(case, measurement)
+            per_day = impact.per_day if growth is None else rows * growth * (newest - reference)
+            impact = replace(impact, per_day=per_day, added_share=(newest - reference) / row)
         found.append((impact, partial(_of_repeated, case, measurement, group, key, names)))
     for pair in read.equal:
         width = read.of(pair.column) * pair.share
@@ -104,7 +108,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
             how=f"{number(all_rows)} rows with {_rounded(width)} bytes of it",
         )
         found.append((impact, partial(_of_equal, measurement, read, pair)))
-    if sum(impact.share or 0.0 for impact, _ in found) < case.harm.min_bytes_share:
+    if sum(max(impact.share or 0.0, impact.added_share or 0.0) for impact, _ in found) < case.harm.min_bytes_share:
         return
     least = _LEAST_PART * max(impact.now for impact, _ in found)
     is_loaded = any(map(is_of_loader, measurement.columns))
@@ -153,7 +157,11 @@ def _of_repeated(
     """
     read = measurement.row_bytes
     assert read is not None
-    width = sum(map(read.of, names))
+    width, share = sum(map(read.of, names)), f"{percent(impact.share or 0.0)} of the table"
+    bytes_ = f"{_rounded(width)} bytes a row, {share}"
+    if impact.added_share is not None:
+        newest = _rounded(sum(map(read.newest, names)))
+        bytes_ = f"{newest} bytes a row by now, {percent(impact.added_share)} of what is added, and {share}"
     kept = {name: kind for name, kind in group.columns.items() if name in names}
     columns = {key: group.columns[key], **kept} if key else {"id": "INTEGER", **kept}
     own_names = {name: name for name in columns if name not in read.parts}
@@ -177,8 +185,7 @@ def _of_repeated(
         subject=subject_of(measurement, names[0]),
         impact=impact,
         basis=Basis.MEASURED,
-        message=f"Each row repeats {listed(names)}{depends} in {many(read.rows, 'row')} read: "
-        f"{_rounded(width)} bytes a row, {percent(impact.share or 0.0)} of the table.",
+        message=f"Each row repeats {listed(names)}{depends} in {many(read.rows, 'row')} read: {bytes_}.",
         fix=f"{fix} A view that joins the two shows queries the same {'documents' if parts else 'columns'}.",
         observed=group.combinations,
         unit="distinct values" if len(group.columns) == 1 else "combinations",
@@ -193,6 +200,11 @@ def _shares(read: RowBytes, names: Sequence[str], impact: Impact) -> tuple[Evide
     """What these columns take of a row, and of the table."""
     return (
         *(Evidence(f"bytes of {name} in a row", _rounded(read.of(name))) for name in names),
+        *(
+            Evidence(f"bytes of {name} in one of the newest rows", _rounded(read.newest(name)))
+            for name in names
+            if name in read.gained
+        ),
         Evidence("bytes of all columns in a row", _rounded(read.total)),
         Evidence("avoidable storage", size(round(impact.now))),
     )
