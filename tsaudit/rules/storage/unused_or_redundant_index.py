@@ -87,7 +87,7 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     Reported are:
 
     - an index with the same columns as another one, or with the leading columns of an index of an ordered kind (a
-      B-tree), whatever their direction: a B-tree is read both ways;
+      B-tree), whatever their direction: a B-tree is read both ways. Of the two, the one that queries use stays;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long. One that begins with a foreign key is not: the first deletion in the
       other table would read all rows of this one;
@@ -182,7 +182,7 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return None
     if few := _few_values(case, measurement, index):
         return _Unneeded(index, few, sure=False)
-    if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
+    if index.unique or index.scans != 0 or _alone_finds_times(measurement, index):
         return None
     since = _long_unused_since(case, measurement, index)
     if since is None:
@@ -292,18 +292,14 @@ def _replaces(other: Index, index: Index) -> bool:
     if other.columns == index.columns:
         return _to_keep(other) < _to_keep(index) and other.unique >= index.unique
     is_start = index.columns == other.columns[: len(index.columns)]
-    return index.kind in _ORDERED and is_start and not index.unique
+    # Queries have chosen the shorter one: the longer one can go.
+    is_longer_unused = bool(index.scans) and other.scans == 0 and not (other.unique or other.constraint)
+    return index.kind in _ORDERED and is_start and not index.unique and not is_longer_unused
 
 
 def _by_need(index: Index) -> tuple[bool, bool, bool, int, str]:
     """Sort key of indexes that could each do the work of another one: first the one that stays in any case."""
     return not index.constraint, not index.unique, index.scans == 0, len(index.columns), index.name
-
-
-def _stands_in(measurement: Measurement, index: Index) -> bool:
-    """Whether queries of another index, which is redundant beside this one, will use this one."""
-    others = (i for i in measurement.indexes or () if not i.constraint and i.scans != 0)
-    return any(_replaces(index, other) for other in others)
 
 
 def _alone_finds_times(measurement: Measurement, index: Index) -> bool:
@@ -316,9 +312,9 @@ def _alone_finds_times(measurement: Measurement, index: Index) -> bool:
     return not any(i.finds_ranges_of(time) for i in others)
 
 
-def _to_keep(index: Index) -> tuple[bool, bool, str]:
+def _to_keep(index: Index) -> tuple[bool, bool, bool, str]:
     """Sort key for indexes with the same columns: the first one stays."""
-    return not index.constraint, not index.unique, index.name
+    return not index.constraint, not index.unique, not index.scans, index.name
 
 
 def _finding(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]) -> Finding:
