@@ -25,7 +25,7 @@ from tsaudit.model.facts import FACTS, Given, OfMeasurement, OfTarget, Scope
 from tsaudit.model.figures import Cost, Gap, How, Reason, Source, Window
 from tsaudit.net import addresses, watchdog
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, within
-from tsaudit.text import size
+from tsaudit.text import many, size
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Target
@@ -468,7 +468,8 @@ class QueryRunner:
             is_unreachable = failed.reason is Reason.UNREACHABLE
             if is_unreachable:
                 self._connections.broke_off()
-            if failed.reason in _SILENCE and self._responds_again(failed.cause) and is_unreachable:
+            asked = f"`{fact}`{f' of {measurement}' if measurement else ''}"
+            if failed.reason in _SILENCE and self._responds_again(failed.cause, asked) and is_unreachable:
                 # Only what costs nothing is sent again: it may be the statement that broke the connection.
                 if not is_second and not consumed and FACTS[fact].scope is not Scope.MEASUREMENT:
                     return self._attempt(fact, consume, given, measurement, timeout_s, first_only, is_second=True)
@@ -499,7 +500,7 @@ class QueryRunner:
                 isinstance(error, FactError) and error.reason in _SILENCE
             ):
                 # Otherwise, the time limits of all statements about several would add up.
-                self._responds_again(str(error))
+                self._responds_again(str(error), f"`{fact}` of {many(len(given), self.engine.words.measurement)}")
 
     def drop_prefetched(self) -> None:
         """Keep no response of `prefetch` any longer: the step that needed it was taken with all measurements."""
@@ -640,8 +641,11 @@ class QueryRunner:
             if limit.fired:
                 self._connections.broke_off()
 
-    def _responds_again(self, cause: str) -> bool:
-        """Check once whether the server responds at all; if not, stop querying, so that timeouts do not add up."""
+    def _responds_again(self, cause: str, asked: str) -> bool:
+        """Check once whether the server responds at all; if not, stop querying, so that timeouts do not add up.
+
+        `asked`: what it was queried for last, which may have been too much for it.
+        """
         timeout = min(_ALIVE_TIMEOUT_S, self._deadline.left())
         if timeout <= 0:
             return False  # nothing more is queried anyway
@@ -660,7 +664,7 @@ class QueryRunner:
         if is_gone:
             address = addresses.read(self.target.url.get_secret_value())
             at = f" at {address.hosts}" if address else ""
-            self._gone = f"the server{at} no longer responds: {cause}"
+            self._gone = f"the server{at} has not responded since it was queried for {asked}: {cause}"
         return not is_gone
 
     def _out_of_time(self) -> Unanswered:
