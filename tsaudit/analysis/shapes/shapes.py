@@ -29,7 +29,8 @@ _LONGEST: Final = 40
 _SHORT: Final = 3
 """Values up to this length are too short to reveal anything."""
 _NAME: Final = re.compile(r"[^\W\d_]{1,20}(?:[-_./: ][^\W\d_]{1,20}){0,4}")
-_CAPITAL_INSIDE: Final = re.compile(r"[a-z][A-Z]")
+_CAPITAL_INSIDE: Final = re.compile(r"(?<![a-z])[a-z][A-Z]|[a-z][A-Z](?![a-z]{2})")
+"""A capital that does not begin a word of three letters or more, as in `ValvePosition`."""
 
 
 def redact(value: str) -> str:
@@ -53,7 +54,7 @@ def redact_unless_name(value: str) -> str:
     """The value if it names a kind of thing, such as `flow` or `door_open`; otherwise redacted.
 
     For values that say which rows a finding is about. A name has up to five words of letters: with digits, or with
-    capitals inside a word, it could be a secret.
+    capitals that begin no word, it could be a secret.
     """
     is_name = _NAME.fullmatch(value) and not _CAPITAL_INSIDE.search(value)
     return value if is_name and len(value) <= _LONGEST else redact(value)
