@@ -132,11 +132,11 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 continue
             if is_unclear and kind != "float":
                 continue
-            if kind and not (kind == "integer" and is_in_key):
+            if field.numbers_by and measurement.has_series:
+                yield _mixed(measurement, field, field.numbers_by)
+            elif kind and not (kind == "integer" and is_in_key):
                 others = _others(field) if kind in ("integer", "float") else None
                 yield _beside(measurement, field, kind, *others) if others else _finding(case, measurement, field, kind)
-            elif field.numbers_by and measurement.has_series:
-                yield _mixed(measurement, field, field.numbers_by)
             # A mean is a float, and its writer is a query.
             elif case.engine.alters_types and _is_whole(field) and not is_in_key and not is_summary:
                 yield _finding(case, measurement, field, "integer")
@@ -297,12 +297,12 @@ _NO_VALUE: Final = frozenset(
 
 def _others(field: Field) -> tuple[str, list[str]] | None:
     """What values are that a type of numbers would lose, and some of them: lists of numbers, such as one for each
-    attempt, or several words, such as the states of a door beside the temperatures of a room; None if there are none.
+    attempt, or words, such as the states of a door beside the temperatures of a room; None if there are none.
     """
     if lists := [v for v in field.sample if _LIST.fullmatch(v.strip()) and any(map(str.isdigit, v))]:
         return "lists of numbers", lists[:3]
     words = [v for v in field.sample if _WORD.fullmatch(v.strip()) and v.strip().lower() not in _NO_VALUE]
-    return ("texts", words[:3]) if len(words) > 1 else None
+    return ("texts", words[:3]) if words else None
 
 
 def _beside(measurement: Measurement, field: Field, kind: str, what: str, others: Sequence[str]) -> Finding:
