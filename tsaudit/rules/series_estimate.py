@@ -12,6 +12,7 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import (
+    are_compared,
     determined_tags,
     identifies,
     main_contribution,
@@ -158,10 +159,10 @@ def identity_kept(measurement: Measurement, *tags: str, keeps_rows: bool) -> str
     `keeps_rows`: see `remedies`.
     """
     if not (rows_kept_apart(measurement, *tags) or identifies(measurement, *tags)):
-        return (
-            f"Write fewer values of {listed(tags)}, or let them expire sooner. Rows of all series were not compared: "
-            "without it, they might overwrite each other."
-        )
+        why = "Rows of all series were not compared: without it, they might overwrite each other."
+        if are_compared(measurement, *tags):
+            why = "It has to stay: another measurement needs it, and one writer adds it to both."
+        return f"Write fewer values of {listed(tags)}, or let them expire sooner. {why}"
     apart = measurement.rows_apart
     lost, _ = apart.lost(with_twins(measurement, tags)) if apart else (0, True)
     of_them = f"{number(lost)} of the {number(apart.rows)} rows that were compared" if apart else "rows"

@@ -31,7 +31,7 @@ from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, ta
 from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
 from tsaudit import costs
 from tsaudit.evaluation import evaluate
-from tsaudit.model.change import Diagnose
+from tsaudit.model.change import Diagnose, MakeField
 from tsaudit.model.columns import Dependency, Reports, SeriesSince, TagSets, Turnover, ValuesKind, ValuesOverTime
 from tsaudit.model.figures import FOREVER, How, Subject
 from tsaudit.model.finding import Currency, Finding, Jump, Outcome, RuleResult, Severity
@@ -543,13 +543,29 @@ def test_values_of_sources_that_others_replace_cost_nothing() -> None:
     assert (finding.severity, finding.impact) == ("note", None)
 
 
-@pytest.mark.parametrize(("kept", "priced"), [(30, False), (365, True), (None, True)])
-def test_what_ends_within_minutes_costs_series_if_they_are_kept_for_long(kept: int | None, priced: bool) -> None:
-    runs = a_tag("worker", 1_500, turnover=PASSING, reports=Reports(5.0, 96.0, lasting_ratio=0.0))
+@pytest.mark.parametrize(("kept", "severity"), [(40, "note"), (None, "warning")])
+def test_what_ends_within_minutes_costs_the_series_that_are_kept(kept: int | None, severity: str) -> None:
+    """667 come a day: 27,000 are there at a time, or 260,000 in a year."""
+    runs = a_tag("worker", 20_000, turnover=PASSING, reports=Reports(5.0, 96.0, lasting_ratio=0.0))
     retention = Retention("all", FOREVER if kept is None else kept * 86_400, None, default=True)
-    measurement = a_measurement("jobs", 1_500, tags=(runs,), retention=retention)
+    measurement = a_measurement("jobs", 20_000, tags=(runs,), retention=retention)
     (finding,) = run_rule(rule, a_profile(measurement, engine="influxdb1")).findings
-    assert (finding.impact is not None) is priced
+    assert finding.impact is not None
+    assert finding.severity == severity
+
+
+def test_tag_that_has_to_stay_in_one_measurement_stays_in_all() -> None:
+    tag = a_tag("pump", 1_900, turnover=PASSING, reports=Reports(40.0, 96.0, lasting_ratio=0.0))
+    flow, heat = (
+        a_measurement(
+            name, 1_900, tags=(tag,), rows_apart=RowsApart(1_000, (SetApart(("pump",), lost),), True, a_source())
+        )
+        for name, lost in (("flow", 30), ("heat", 0))
+    )
+    alone, *_ = run_rule(rule, a_profile(heat, engine="influxdb1")).findings
+    assert isinstance(alone.changes[0], MakeField)
+    for finding in run_rule(rule, a_profile(flow, heat, engine="influxdb1")).findings:
+        assert "It has to stay" in finding.fix
 
 
 @pytest.mark.parametrize(
@@ -852,8 +868,9 @@ def test_what_may_be_sources_costs_nothing_until_the_next_audit(
         (800, None, 40.0, True),
         # Others take the place of these pumps, but each of them reports what is measured.
         (950, PASSING, 40.0, True),
+        (30, None, 40.0, True),
         # Now and then a row comes late.
-        (30, None, 40.0, False),
+        (9, None, 40.0, False),
         # Rows of events, which share a time by chance.
         (300, None, 1.0, False),
     ],

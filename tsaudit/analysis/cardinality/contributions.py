@@ -66,9 +66,9 @@ def rows_kept_apart(measurement: Measurement, *tags: str) -> int:
     return lost if lost >= _NEARLY_ALL * apart.rows else 0
 
 
-_SOME: Final = 0.05
-"""Least share of the rows that a tag keeps from overwriting others if it identifies what is measured: below that, a
-value changed while it was written, or a row came late.
+_SOME: Final = 0.01
+"""Least share of the rows that a tag keeps from overwriting others if it identifies what is measured, as of those that
+are overwritten (`harm.max_overwritten_share`): below that, a value changed while it was written, or a row came late.
 """
 
 
@@ -96,15 +96,18 @@ def _comes_again(measurement: Measurement, tag: Tag) -> bool:
     return tag.reports is not None and not is_event and not fleets.is_written_once(measurement, tag)
 
 
-def remedies(measurement: Measurement, *tags: str, to: str = "", keeps_rows: bool) -> tuple[Change, ...]:
+def remedies(
+    measurement: Measurement, *tags: str, to: str = "", keeps_rows: bool, stays: bool = False
+) -> tuple[Change, ...]:
     """What ends the growth of the first tag: if one source among others causes it, that source changes; otherwise the
-    tags become fields, see `made_fields`; if they have to stay, only the search for what writes new values is left.
+    tags become fields, see `made_fields`; if they have to stay, as `stays` says or the rows of the measurement, only
+    the search for what writes new values is left.
     """
     from tsaudit.analysis.cardinality.attribution import single_source
 
     tag, at = tags[0], Subject(measurement.database, measurement.name)
     if (source := single_source(measurement, tag)) is None:
-        made = made_fields(measurement, *tags, to=to, keeps_rows=keeps_rows)
+        made = () if stays else made_fields(measurement, *tags, to=to, keeps_rows=keeps_rows)
         return made or (Diagnose(at, "new values", tag),)
     shown = redact_unless_name(source.value)
     return (StopSource(at, tag, source.by, shown, is_apart=source.is_apart and shown == source.value),)

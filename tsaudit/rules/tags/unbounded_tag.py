@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.contributions import only_together, remedies, share_of_tags, with_twins
+from tsaudit.analysis.cardinality.contributions import identifies, only_together, remedies, share_of_tags, with_twins
 from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import NEARLY_ALL, REPEATS
 from tsaudit.guidelines import matters
@@ -93,7 +93,7 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
 
     Some findings are notes: texts that occur again and again are a list, even if a wordy one, and what has gained no
     value for much longer than ever before has been fixed. Sources that end while others take their place count only
-    toward a limit that the server enforces.
+    toward a limit that the server enforces, unless they end within the hour: then all that are kept at a time count.
 
     A tag in many measurements counts as what it adds in all of them. A tag without which rows would overwrite others
     identifies the sources: unless its values are those of events, or written once, no plan removes it.
@@ -126,6 +126,7 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     """
     together, has_types, beside_types = _together(case), case.engine.checks_key_types, matters("C4", case.engine.name)
     added: _Added = cache(partial(_added, case))
+    reported: list[tuple[Measurement, dict[str, _Found]]] = []
     for measurement in case.measurements:
         found: dict[str, _Found] = {}
         for tag in (tag for tag in measurement.tags if tag.values is not None):
@@ -135,8 +136,14 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
                 found[tag.key] = one
         for twin in _twins(measurement, found):
             del found[twin]
+        reported.append((measurement, found))
+    # One writer adds the tag to all of them.
+    stay = {(m.database, key) for m, found in reported for key in found if identifies(m, key)}
+    for measurement, found in reported:
         avoidable = [key for key, one in found.items() if _is_avoidable(case, measurement, one)]
-        yield from (_finding(case, measurement, one, avoidable, added) for one in found.values())
+        for key, one in found.items():
+            stays = not case.engine.infers_roles and (measurement.database, key) in stay
+            yield _finding(case, measurement, one, avoidable, added, stays=stays)
 
 
 def _twins(measurement: Measurement, found: Mapping[str, _Found]) -> set[str]:
@@ -528,19 +535,22 @@ def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
         return False
     if not fleets.is_churn(tag):
         return True
-    # Sources that end within minutes soon have many more series than there are sources at a time, if series are kept.
-    kept = costs.kept_days(case, measurement)
-    return not fleets.lasts(tag) and (kept is None or kept > case.harm.warning_days)
+    # Sources that end within minutes soon have many more series than there are sources at a time.
+    return not fleets.lasts(tag)
 
 
-def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str], added: _Added) -> Finding:
-    """The finding about the tag. `avoidable`: the reported tags of the measurement that together cost something."""
+def _finding(
+    case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str], added: _Added, *, stays: bool
+) -> Finding:
+    """The finding about the tag. `avoidable`: the reported tags of the measurement that together cost something.
+    `stays`: without it, rows would be overwritten, here or in another measurement that has it.
+    """
     tag = found.tag
     assert tag.values is not None
     newest, causes = ended_on(case, tag), only_together(measurement, [tag.key])
     share = share_of_tags(causes, measurement.tag_sets)
     of_all = f"; {listed(causes)} together cause {percent(share)} of the series" if causes[1:] and share else ""
-    changes = remedies(measurement, tag.key, to=found.kind.to, keeps_rows=case.engine.infers_roles)
+    changes = remedies(measurement, tag.key, to=found.kind.to, keeps_rows=case.engine.infers_roles, stays=stays)
     impact = None if newest else _impact(case, measurement, found, avoidable, added)
     series = measurement.series.value if measurement.series else 0
     evidence = [Evidence("distinct values", count(tag.values)), *found.kind.evidence]
