@@ -7,7 +7,7 @@
 {% set pages = partial_scan is defined and partial_scan and not partial_scan.newest %}
 SELECT
 {% for column in columns %}
-  {% if sizes is defined and sizes %}
+  {% if sizes is defined and column in sizes %}
   pg_column_size({{ column | name }}) AS {{ column | name }}{{ "," if not loop.last }}
   {% elif column in texts %}
   left(CAST({{ column | name }} AS TEXT), {{ longest }}) AS {{ column | name }}{{ "," if not loop.last }}

@@ -6,7 +6,7 @@
 -- link: https://www.sqlite.org/lang_select.html
 SELECT
 {% for column in columns %}
-  {% if sizes is defined and sizes %}
+  {% if sizes is defined and column in sizes %}
   length(CAST({{ column | name }} AS BLOB)) AS {{ column | name }}{{ "," if not loop.last }}
   {% elif column in texts %}
   substr({{ column | name }}, 1, {{ longest }}) AS {{ column | name }}{{ "," if not loop.last }}

@@ -7,9 +7,11 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,7 +26,7 @@ from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.reading import more_rows, on_pages
 from tsaudit.model.facts import OfRowSample
 from tsaudit.model.figures import How, Source
-from tsaudit.model.rows import EqualColumns, RepeatedColumns, RowBytes
+from tsaudit.model.rows import EqualColumns, LargerColumn, RepeatedColumns, RowBytes
 from tsaudit.text import many
 
 
@@ -45,11 +47,12 @@ def stored_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     stored = draft.measurement.status.widths if draft.measurement.status else {}
     if runner.engine.packs_integers:
         stored = packed_widths(columns) | dict(stored)
-    stored = dict(stored) | _sizes(runner, draft, columns, texts, stored)
+    sizes, larger = _sizes(runner, draft, columns, texts, stored)
+    stored = dict(stored) | sizes
     widths = _widest_first({n: stored[n] if n in stored else _width_of(column) for n, column in columns.items()})
     repeated = repeated_columns(columns, texts, widths, LONGEST)
     equal = _equal_columns(columns, texts, widths, LONGEST)
-    return RowBytes(widths, repeated, draft.rows_read.num_rows, source, equal=equal)
+    return RowBytes(widths, repeated, draft.rows_read.num_rows, source, equal=equal, larger=larger)
 
 
 def _widest_first(widths: Mapping[str, float]) -> dict[str, float]:
@@ -119,7 +122,7 @@ def _confirmed(runner: QueryRunner, draft: Draft, further: Mapping[str, str], sp
     equal = _equal_columns(found, texts, read.columns, longest)
     columns = _of_all_rows(draft, read.columns, found)
     gained = _gained(draft, spread)
-    return RowBytes(columns, repeated, spread.num_rows, counted, repeated_parts, equal, gained)
+    return RowBytes(columns, repeated, spread.num_rows, counted, repeated_parts, equal, gained, read.larger)
 
 
 def _of_all_rows(draft: Draft, widths: Mapping[str, float], spread: Mapping[str, ReadColumn]) -> dict[str, float]:
@@ -160,7 +163,7 @@ _LONGEST_DOCUMENT: Final = 10_000
 """Most characters read of each document in which something may repeat."""
 _DOCUMENT_BYTES: Final = 8_000_000
 """About as many bytes of such documents are read of a table."""
-_SIZED_ROWS: Final = 1_000
+_SIZED_ROWS: Final = 4_000
 _WIDER: Final = 2
 
 
@@ -170,35 +173,99 @@ def _sizes(
     columns: Mapping[str, ReadColumn],
     texts: Iterable[str],
     stored: Mapping[str, float],
-) -> dict[str, float]:
+) -> tuple[dict[str, float], tuple[LargerColumn, ...]]:
     """The mean bytes in a row of the columns whose size neither the statistics of the server nor the values read show:
-    PostgreSQL counts a value that it stores outside of the row as 18 bytes, and long values are read in part.
+    PostgreSQL counts a value that it stores outside of the row as 18 bytes, and long values are read in part. And those
+    of them whose values have become larger.
     """
     names = [
         name
         for name in texts
         if columns[name].longest >= LONGEST or _width_of(columns[name]) > _WIDER * stored.get(name, sys.maxsize)
     ]
-    query = _spread(runner, draft, names, min(_SIZED_ROWS, draft.sample_limit), sizes=True)
+    query = _spread(runner, draft, names, min(_SIZED_ROWS, draft.sample_limit))
+    if query is not None:
+        own_time = [draft.time.name] if draft.time else []
+        query = replace(query, columns=[*names, *own_time], sizes=names)
     sized = _spread_rows(runner, draft, query)
     if sized is None:
-        return {}
+        return {}, ()
     means = {name: float(pc.sum(sized.column(name).values).as_py() or 0) / sized.num_rows for name in names}
     # Statistics that agree are of more rows.
-    return {name: mean for name, mean in means.items() if not mean / _WIDER <= stored.get(name, 0) <= mean * _WIDER}
+    sizes = {name: mean for name, mean in means.items() if not mean / _WIDER <= stored.get(name, 0) <= mean * _WIDER}
+    return sizes, _larger(draft, sized, names)
+
+
+_LARGER: Final = 3
+"""How many times as many bytes, as on the largest of the days before, are more than a busy day: our default."""
+_DAYS_BEFORE: Final = 7
+"""A week has all its days, the busy ones and the others."""
+_DAYS_SINCE: Final = 30
+"""What began earlier is how it is: whoever wanted it otherwise has had a month."""
+_OF_A_PERIOD: Final = 40
+"""Mean number of rows of the periods whose mean sizes are compared: a day, or longer if rows of many days were read."""
+
+
+def _larger(draft: Draft, sized: ReadRows, names: Iterable[str]) -> tuple[LargerColumn, ...]:
+    """The columns whose values have become larger. `sized`: the bytes of their values in rows from all parts of the
+    table, with its time.
+    """
+    if draft.time is None:
+        return ()
+    times = sized.times_us(draft.time.name, draft.time.kind)
+    known = times.known
+    if int(known.sum()) < ENOUGH:
+        return ()
+    at = times.values.drop_null().to_numpy()
+    newest = int(at.max())
+    found: list[LargerColumn] = []
+    for name in names:
+        bytes_ = sized.column(name).values.fill_null(0).to_numpy()[known].astype(np.float64)
+        if step := size_step((newest - at) / _DAY_US, bytes_):
+            days, before, now = step
+            since = datetime.fromtimestamp(newest / 1_000_000, UTC) - timedelta(days=days)
+            found.append(LargerColumn(name, before, now, since))
+    return tuple(found)
+
+
+def size_step(ages: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64]) -> tuple[float, float, float] | None:
+    """For how many days up to the newest row values have been larger than on any day before, and the mean bytes of a
+    row before and since; None if they have not, or if less than a week before, or a day since, is known. `ages`: how
+    many days older than the newest row each row is.
+    """
+    unit = max(1.0, _OF_A_PERIOD * float(ages.max(initial=0)) / max(len(ages), 1))
+    periods = (ages / unit).astype(np.int64)
+    last = int(periods.max(initial=0))  # The first one may not be whole.
+    counts = np.bincount(periods, minlength=last + 1)[:last]
+    sums = np.bincount(periods, sizes, minlength=last + 1)[:last]
+    shown = 2 * counts >= _OF_A_PERIOD
+    means = np.divide(sums, counts, out=np.zeros(last), where=shown)
+    for whole in range(1, min(last - _DAYS_BEFORE, int(_DAYS_SINCE / unit) + 1)):
+        # It need not have begun with a whole period.
+        new, old = shown[:whole], shown[whole + 1 :]
+        if not new.any() or old.sum() < _DAYS_BEFORE:
+            continue
+        high = means[whole + 1 :][old].max()
+        oldest = sizes[(ages >= (whole - 0.5) * unit) & (ages < whole * unit)]
+        low = min(means[:whole][new].min(), oldest.mean() if len(oldest) else 0.0)
+        if low >= _LARGER * high and low - high >= WORTH_MOVING:
+            now = float(sums[:whole].sum() / counts[:whole].sum())
+            before = float(sums[whole + 1 :].sum() / counts[whole + 1 :].sum())
+            part = (float(means[whole]) - before) / (now - before) if shown[whole] else 0.0
+            return (whole + min(max(part, 0.0), 1.0)) * unit, before, now
+    return None
 
 
 def _spread(
-    runner: QueryRunner, draft: Draft, names: list[str], wanted: int, *, longest: int = LONGEST, sizes: bool = False
+    runner: QueryRunner, draft: Draft, names: list[str], wanted: int, *, longest: int = LONGEST
 ) -> OfRowSample | None:
     """The query for these columns of about as many rows as wanted from all parts of the table, whatever their time.
     None if there are too few to show anything, or if reading them is no use. `longest`: most characters of each text.
-    `sizes`: the bytes that the values take as stored, instead of the values.
     """
     rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.rows_read.num_rows)
     if not names or rows < ENOUGH or not draft.reads_all_parts or draft.measurement.is_compressed:
         return None
-    return replace(on_pages(runner, draft, names, wanted, rows), longest=longest, sizes=sizes)
+    return replace(on_pages(runner, draft, names, wanted, rows), longest=longest)
 
 
 def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample | None) -> ReadRows | None:

@@ -153,9 +153,9 @@ class OfRowSample(OfMeasurement):
         default=None,
         metadata=_is("a column: return the rows whose values of it have the lowest hashes; None for the newest rows"),
     )
-    sizes: bool = field(
-        default=False,
-        metadata=_is("whether to return the bytes that each value takes as stored, instead of the values"),
+    sizes: Sequence[str] = field(
+        default=(),
+        metadata=_is("the columns of which to return the bytes that each value takes as stored, instead of the value"),
     )
 
 

@@ -198,6 +198,18 @@ class EqualColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class LargerColumn:
+    """A column whose values take several times as many bytes, from some day on, as on the days before."""
+
+    column: str
+    before: float
+    """Mean bytes in a row until then, counting nulls, as stored."""
+    now: float
+    """The same since then."""
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class RowBytes:
     """The size of a row by column."""
 
@@ -213,6 +225,8 @@ class RowBytes:
     gained: Mapping[str, float] = field(default_factory=dict)
     """Column to how many times more of the newest rows have it than of all; only those for which it is twice or more.
     """
+    larger: tuple[LargerColumn, ...] = ()
+    """Those whose values have become larger, by column."""
 
     def newest(self, name: str) -> float:
         """Mean bytes of a column, or of a part of one, in one of the newest rows."""

@@ -1,19 +1,30 @@
-"""DRF002: one value brings most of the new rows."""
+"""DRF002: one value brings most of the new rows, or the values of a column have become larger."""
 
 from __future__ import annotations
 
+import random
+import sqlite3
 from collections.abc import Iterator
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.builders import NOW, a_count, a_measurement, a_profile, a_source
+from tests.collecting import collected
 from tests.databases import Row, Table
 from tests.rules.cases import Case, dataset, run_rule
-from tsaudit.model.figures import Subject
+from tests.servers import Postgresql
+from tsaudit.collect.row_bytes import size_step
+from tsaudit.config.settings import Target
+from tsaudit.model.figures import Subject, TableKind
 from tsaudit.model.finding import Currency, Finding, Severity
-from tsaudit.model.rows import ExcessRows
+from tsaudit.model.profile import Profile
+from tsaudit.model.rows import ExcessRows, LargerColumn, RowBytes
+from tsaudit.model.server import TableStatus
 from tsaudit.model.storage import Storage
 from tsaudit.rules.drift.multiplied_rows import multiplied_rows as rule
 
@@ -87,3 +98,126 @@ def test_what_it_says() -> None:
 @pytest.mark.parametrize(("held", "severity"), [(10_000_000, "warning"), (9_000_000, "note"), (None, "note")])
 def test_severity_follows_the_bytes_of_a_year(held: int | None, severity: str) -> None:
     assert _found(held).severity == severity
+
+
+def _with_larger(*larger: LargerColumn, **changes: Any) -> Profile:
+    columns = {"prompt": 900.0, "answer": 300.0, "note": 20.0, "time": 8.0}
+    settings: dict[str, Any] = {
+        "rows": a_count(200_000),
+        "storage": Storage(200_000 * 1_500, 0),
+        "row_bytes": RowBytes(columns, (), 4_000, a_source(), larger=larger),
+        "first_time": NOW - 20 * A_DAY,
+    }
+    return a_profile(a_measurement(**settings | changes), engine="postgresql")
+
+
+PROMPT: Final = LargerColumn("prompt", 10.0, 3_000.0, NOW - 5 * A_DAY)
+
+
+def test_values_that_have_become_larger_are_one_finding_a_day() -> None:
+    answer, note = LargerColumn("answer", 10.0, 770.0, PROMPT.since), LargerColumn("note", 2.0, 90.0, NOW - 2 * A_DAY)
+    both, later = run_rule(rule, _with_larger(note, answer, PROMPT)).findings
+    assert both.message == (
+        "prompt and answer take 3.77 kB a row since 2026-03-26, 20 B before: about 37.5 MB more a day, 92% of what is "
+        "added."
+    )
+    assert both.impact is not None
+    # 10,000 rows a day for five days, with 3,750 bytes each; the others of a row take 300.
+    assert (both.impact.now, both.impact.per_day) == (pytest.approx(187_500_000), pytest.approx(37_500_000))
+    assert both.impact.added_share == pytest.approx(3_750 / (1_500 + 3_770 - 1_200))
+    assert (both.severity, both.since) == (Severity.WARNING, date(2026, 3, 26))
+    # 0.9 MB a day.
+    assert (later.subject.column, later.severity) == ("note", Severity.NOTE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, 1),
+        ({"kind": TableKind.EVENTS}, 1),
+        ({"kind": TableKind.QUEUE}, 0),
+        ({"kind": TableKind.ENTITY}, 0),
+        # Nothing is written anymore.
+        ({"last_time": NOW - 8 * A_DAY}, 0),
+    ],
+)
+def test_larger_values_count_where_rows_keep_coming(changes: dict[str, Any], found: int) -> None:
+    assert len(run_rule(rule, _with_larger(PROMPT, **changes)).findings) == found
+
+
+def test_larger_values_of_rows_that_are_deleted_level_off() -> None:
+    counters = {"rows_inserted": 200_000.0, "rows_deleted": 199_000.0}
+    status = TableStatus(counters=counters)
+    (finding,) = run_rule(rule, _with_larger(PROMPT, status=status)).findings
+    assert finding.impact is not None
+    assert finding.impact.kept_days == pytest.approx(20)
+
+
+def _sizes(seed: int, days: float, since: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Ages and bytes of 4,000 rows: payloads of any size, fewer on two days of the week, and larger since then."""
+    noise = np.random.default_rng(seed)
+    ages = noise.uniform(0, days, 4_000)
+    quiet = np.where(ages.astype(int) % 7 < 2, 0.3, 1.0)
+    return ages, noise.lognormal(4, 1, 4_000) * quiet * np.where(ages < since, 50, 1)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("days", [10, 14, 30, 90])
+def test_step_in_sizes_is_dated_and_noise_is_none(seed: int, days: int) -> None:
+    assert size_step(*_sizes(seed, days, 0)) is None
+    step = size_step(*_sizes(seed, days, 1.6))
+    assert step is not None
+    assert step[0] == pytest.approx(1.6, abs=0.5)
+    assert step[2] / step[1] == pytest.approx(50, rel=0.9)
+
+
+@pytest.mark.parametrize(
+    ("days", "since"),
+    [
+        # Less than a week before it, less than a day since, and more than a month.
+        (8, 1.6),
+        (14, 0.5),
+        (90, 40),
+    ],
+)
+def test_no_step_in_sizes_without_a_week_before_and_a_day_since(days: int, since: float) -> None:
+    assert size_step(*_sizes(1, days, since)) is None
+
+
+PAYLOADS: Final = """INSERT INTO calls SELECT TIMESTAMPTZ '2026-03-11 06:00+00' + i * INTERVAL '2 min', i % 9, i / 7.0,
+  CASE WHEN i > 12600 THEN (SELECT string_agg(md5(i || ' ' || n), ' ') FROM generate_series(1, 60) AS n) ELSE '{}' END
+  FROM generate_series(1, 14400) AS i"""
+
+
+def test_payloads_that_are_stored_since_a_day_when_read_from_postgresql(postgresql: Postgresql) -> None:
+    schema = postgresql.new_schema(
+        "CREATE TABLE calls (at TIMESTAMPTZ, model INT, took FLOAT, payload TEXT)", PAYLOADS, "ANALYZE calls"
+    )
+    profile = collected(Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)))
+    _stored_since(profile, 720 * 1_979)
+
+
+def test_payloads_that_are_stored_since_a_day_when_read_from_sqlite(tmp_path: Path) -> None:
+    noise = random.Random(4)
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE calls (at TEXT, model INT, took FLOAT, payload TEXT)")
+        made = (
+            (
+                f"{NOW - timedelta(minutes=2 * (14_400 - i)):%F %T}",
+                i % 9,
+                i / 7.0,
+                f"{noise.getrandbits(7_900):01979x}" if i > 12_600 else "{}",
+            )
+            for i in range(1, 14_401)
+        )
+        connection.executemany("INSERT INTO calls VALUES (?, ?, ?, ?)", made)
+    connection.close()
+    _stored_since(collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db")), 720 * 1_977)
+
+
+def _stored_since(profile: Profile, per_day: int) -> None:
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.subject.column == "payload"
+    assert finding.since == date(2026, 3, 28)
+    assert finding.impact is not None
+    assert finding.impact.per_day == pytest.approx(per_day, rel=0.1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source
 from tests.collecting import collected, file_with
 from tests.databases import Collection, Dataset
 from tests.engines.influxdb3.server import REAL
@@ -23,6 +23,7 @@ from tsaudit.model.figures import Gap, Reason, Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.rows import LargerColumn, RowBytes
 from tsaudit.model.server import TableStatus
 from tsaudit.model.storage import DatabaseStorage, Storage
 from tsaudit.model.timeline import Point, Timeline, figures, stored_bytes
@@ -197,6 +198,16 @@ def test_the_first_day_goes_by_the_times_of_the_rows(room: int, changes: dict[st
     whole = a_profile(a_measurement("raw", **changes), engine="duckdb", storage=Storage(40 * GB, None))
     found = _judged(whole, room * GB).findings
     assert [one.severity for one in found] == ([severity] if severity else [])
+
+
+def test_rows_that_have_become_larger_fill_the_space_sooner() -> None:
+    """1,000 rows in 30 days, with 20 MB of payloads each, and 60 MB since yesterday."""
+    larger = LargerColumn("payload", 18e6, 60e6, NOW - timedelta(days=1))
+    read = RowBytes({"payload": 20e6}, (), 100, a_source(), larger=(larger,))
+    for read_, per_day in ((None, 40 / 30), (read, 80 / 30)):
+        table = a_measurement("raw", storage=Storage(40 * GB, 0), row_bytes=read_)
+        (finding,) = _judged(a_profile(table, engine="postgresql"), 70 * GB).findings
+        assert finding.per_day == pytest.approx(per_day * GB, rel=0.02)
 
 
 def test_critical_when_the_limit_is_reached_without_growth() -> None:

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.model.finding import Currency, Evidence, Finding
+from tsaudit.model.figures import READ_BY_TIME, TableKind
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement
-from tsaudit.model.rows import ExcessRows
+from tsaudit.model.rows import ExcessRows, LargerColumn
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import day as written
-from tsaudit.text import number, percent, size
+from tsaudit.text import listed, number, percent, size
 
 _A_DAY: Final = timedelta(days=1)
 
 
 @rule(
     code="DRF002",
-    title="One value accounts for most of the new rows",
+    title="Far more is written each day than before",
     costs={Currency.BYTES},
     guidelines=("H5",),
     requires={"row_sample", "null_counts"},
+    uses={"field_values"},
     shows={"storage"},
     engines=lambda engine: engine.infers_roles,
 )
 def multiplied_rows(case: Case) -> Iterator[Finding]:
-    """Tables to which far more rows are added each day than before, most of them with one value of a column.
+    """Tables to which far more is added each day than before: rows, most of them with one value of a column, or bytes,
+    in columns whose values have become larger.
 
-    All of this has to hold:
+    Of rows, all of this has to hold:
 
     - Each of the last days had at least three times as many rows as the busiest of the days before, of which there have
       to be a week. An audit of an earlier day has to show it, too: where old rows are thinned out, the newest are
@@ -46,10 +49,15 @@ def multiplied_rows(case: Case) -> Iterator[Finding]:
     many rows a day have come since the previous audit as on the days until then. Tables of entities, reference data,
     and queues are not examined.
 
+    Values have become larger if on each of the last days, at least one and at most 30, the mean size of a column was
+    three times that of the largest of the days before, of which there have to be a week. What is read for that is the
+    size of wide values in 4,000 rows from all parts of the table, on PostgreSQL and SQLite.
+
     ## Why it matters
 
-    A writer that lost its settings reports each value it sees, or each second instead of each hour. Every query still
-    answers, only slower, until the disk is full; and the rows of all others are hard to find among these.
+    A writer that lost its settings reports each value it sees, or each second instead of each hour. One that was set
+    to debug stores whole requests, or payloads. Every query still answers, only slower, until the disk is full; and the
+    rows of all others are hard to find among these.
 
     ## Example
 
@@ -58,8 +66,8 @@ def multiplied_rows(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Find out what changed on that day at what writes these rows: an interval, or that only changes are written. Then
-    delete what nobody needs of the rows since then. If it is meant, mute the finding.
+    Find out what changed on that day at what writes these rows: an interval, that only changes are written, or what is
+    stored of a payload. Then delete what nobody needs of the rows since then. If it is meant, mute the finding.
 
     ## References
 
@@ -69,13 +77,74 @@ def multiplied_rows(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         if measurement.excess is not None:
             yield _finding(case, measurement, measurement.excess)
+        if measurement.kind is None or measurement.kind in READ_BY_TIME - {TableKind.QUEUE}:
+            yield from _larger(case, measurement)
+
+
+def _larger(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    """What the columns cost whose values have become larger: one finding for all that have since the same day."""
+    read, rows, added = measurement.row_bytes, costs.rows_a_day(case, measurement), costs.added_a_day(case, measurement)
+    if read is None or not rows or not added:
+        return
+    by_day: dict[date, list[LargerColumn]] = {}
+    for one in sorted(read.larger, key=lambda one: one.before - one.now):
+        # It is known to the day, about.
+        at = next((d for d in by_day if abs(d - one.since.date()) <= _A_DAY), one.since.date())
+        by_day.setdefault(at, []).append(one)
+    for larger in by_day.values():
+        now, before = sum(one.now for one in larger), sum(one.before for one in larger)
+        since, names = larger[0].since, [one.column for one in larger]
+        per_day, days = (now - before) * rows, (case.profile.window.end - since) / _A_DAY
+        how = "bytes of these columns in rows from all parts of the table"
+        priced = costs.of_bytes(case, measurement, per_day * days, how=how)
+        # What is deleted in the end stays as long as the rows that are there.
+        is_deleted = costs.rows_growth(case, measurement) == 0
+        kept_days = 1 / added if is_deleted and priced.kept_days is None else priced.kept_days
+        share = (now - before) / max(_row_bytes(priced, measurement) + now - sum(map(read.of, names)), now)
+        impact = replace(
+            priced, per_day=per_day, kept_days=kept_days, ahead_days=None, added_share=share, is_saved_by_writer=True
+        )
+        bytes_, earlier = f"{size(round(now))} a row", f"{size(round(before))} before"
+        yield Finding(
+            subject=subject_of(measurement, names[0]),
+            impact=impact,
+            message=f"{listed(names)} {'takes' if len(names) == 1 else 'take'} {bytes_} since {written(since)}, "
+            f"{earlier}: about {size(round(per_day))} more a day, {percent(share)} of what is added.",
+            headline=f"{listed(names)} {'takes' if len(names) == 1 else 'take'} {bytes_} since {written(since)}, "
+            f"{earlier}",
+            fix=f"Find out what changed on {written(since)} at what writes {listed(names)}: whole payloads that are "
+            "stored, or a setting for debugging. Set it as it was, or keep them elsewhere and for a shorter time; then "
+            "remove from these columns what nobody needs. If it is meant, mute the finding.",
+            observed=now,
+            unit="bytes a row",
+            baseline=before,
+            main_contributor=names[0],
+            evidence=(
+                *(
+                    Evidence(
+                        f"bytes of {one.column} in a row",
+                        f"{number(_round(one.before))}, now {number(_round(one.now))}",
+                    )
+                    for one in larger
+                ),
+                Evidence("rows a day", f"about {number(_round(rows))}"),
+            ),
+            since=since.date(),
+            facts=("row_sample", "null_counts"),
+            source=read.source,
+        )
+
+
+def _row_bytes(priced: Impact, measurement: Measurement) -> float:
+    """The mean bytes of a row, as the table takes them; 0 if that is not known."""
+    rows = measurement.rows_total or measurement.rows
+    return (priced.whole or 0.0) / rows.value if rows and rows.value else 0.0
 
 
 def _finding(case: Case, measurement: Measurement, found: ExcessRows) -> Finding:
     days = max((case.profile.window.end - found.since) / _A_DAY, 0.0)
     priced = costs.of_bytes(case, measurement, 0, how=f"the additional rows of {_value(found)}, as large as all others")
-    rows = measurement.rows_total or measurement.rows
-    row_bytes = (priced.whole or 0.0) / rows.value if rows and rows.value else 0.0
+    row_bytes = _row_bytes(priced, measurement)
     per_day, added = found.excess_per_day * row_bytes, found.excess_per_day * days
     now = costs.at_most(added * row_bytes, priced.whole)
     impact = replace(priced, now=now, per_day=per_day, ahead_days=None, is_saved_by_writer=True)
