@@ -391,6 +391,10 @@ class Draft:
     """
     read_by: str = ""
     """The tag whose values are in `some_series`, because whole tag sets are not known; empty if they are."""
+    each_type: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Fields of which a query returns one type only, to the types that it names to return all: the one that it returns
+    otherwise comes first. Empty where a query cannot name types.
+    """
     unread: tuple[Field, ...] = ()
     """Fields whose values are not read, because it has too many; not among `fields`."""
     sample: ReadRows | None = None
@@ -469,6 +473,10 @@ class Draft:
     def read(self, role: Role, key: str) -> ReadColumn:
         """One column of the rows read. In InfluxDB, a tag and a field may have one name, so it is not enough."""
         return self.rows_read.column(f"{role} {key}" if self.is_indexed else key)
+
+    def read_types(self, key: str) -> ReadColumn:
+        """The type of each value of a field of `each_type`."""
+        return self.rows_read.column(f"type {key}")
 
     def read_times(self) -> tuple[ReadColumn, ReadColumn]:
         """The times of the rows read, as stored, and in microseconds since 1970; see `ReadRows.times_us`."""

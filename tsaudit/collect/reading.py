@@ -122,6 +122,7 @@ def sampled(
         limit=limit,
         series=series,
         partial_scan=part,
+        each_type=draft.each_type,
     )
 
 
@@ -156,7 +157,8 @@ def names_of(draft: Draft, given: OfRowSample) -> Sequence[str]:
     """The names by which `Draft.read` finds the columns of these rows."""
     if not draft.is_indexed:
         return given.columns
-    return ["time", *(f"{Role.FIELD} {key}" for key in given.fields), *(f"{Role.TAG} {key}" for key in given.tags)]
+    columns = ["time", *(f"{Role.FIELD} {key}" for key in given.fields), *(f"{Role.TAG} {key}" for key in given.tags)]
+    return [*columns, *(f"type {key}" for key in given.fields if key in given.each_type)]
 
 
 def on_pages(

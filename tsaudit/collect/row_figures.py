@@ -32,6 +32,7 @@ from tsaudit.model.columns import (
     Busiest,
     Field,
     FieldEnd,
+    NewestType,
     NumbersBy,
     Reports,
     SplitName,
@@ -294,6 +295,29 @@ def field_end(column: ReadColumn, times: ReadColumn, others: Mapping[str, ReadCo
     known = {key: other.known[times.known] for key, other in others.items() if other.filled < len(other)}
     begun = (k for k, has in known.items() if begins(end, float(has[before].mean()), float(has[at > last].mean())))
     return replace(end, begun=tuple(begun))
+
+
+def newest_type(types: ReadColumn, times: ReadColumn, returned: str) -> NewestType | None:
+    """The type of the newest values. `types`: of each value. `times`: in microseconds, null for rows to leave out.
+    `returned`: the type that queries return. None if no row has a value and a time.
+    """
+    both = types.known & times.known
+    if not both.any():
+        return None
+    at, kinds = numbers_of(times.where(both)), types.where(both)
+    newest = int(kinds.codes[at.argmax()])
+    is_other = kinds.codes != newest
+    until = int(at[is_other].max()) if is_other.any() else None
+    since = at[~is_other] if until is None else at[at > until]
+    if not len(since):
+        return None
+    return NewestType(
+        kinds.texts[newest].as_py(),
+        returned,
+        len(since),
+        _EPOCH + timedelta(microseconds=int(since.min())),
+        None if until is None else _EPOCH + timedelta(microseconds=until),
+    )
 
 
 def begins(end: FieldEnd, before: float, after: float) -> bool:

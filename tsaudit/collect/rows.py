@@ -30,6 +30,7 @@ from tsaudit.collect.row_figures import (
     filled_in,
     idle_hours,
     likely_drops,
+    newest_type,
     point_sample,
     repeats,
     reports,
@@ -106,6 +107,7 @@ def _over_time(
         return field
     times, times_us = draft.read_times()
     may_stop = any(map(is_single, field.types)) and runner.engine.sql_types["float"] not in field.types
+    types = draft.each_type.get(field.key)
     tag, known, lag = layout.tag_columns.get(field.key), layout.fields[field.key], time_lag(column, times)
     expiry = draft.measurement.expiry
     if expiry is not None and field.key == expiry.column:
@@ -118,6 +120,7 @@ def _over_time(
         field,
         idle_hours=known.idle_hours,
         end=known.end,
+        newest_type=newest_type(draft.read_types(field.key), times_us, types[0]) if types else None,
         lag=lag,
         per_day=rise_per_day(column, times_us) if is_id else None,
         stopped=stopped_totals(column, times_us, series_of_read(draft)) if may_stop else None,

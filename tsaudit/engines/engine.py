@@ -208,6 +208,8 @@ class Engine:
     """The right to a database without which the server does not list it; empty if it lists all databases, so that one
     that is no longer listed was dropped.
     """
+    reads_each_type: bool = False
+    """Whether fields of which a query returns only one type are read by naming each."""
     settings_are_for_admins: bool = False
     """Whether the server shows its settings only to accounts to which it lists all databases."""
 

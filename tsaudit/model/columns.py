@@ -416,6 +416,21 @@ class FieldEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class NewestType:
+    """The type of the newest values of a field that has several, of which a query returns only one."""
+
+    type: str
+    returned: str
+    """The type that a query returns if it reads all values."""
+    rows: int
+    """Number of the newest rows read that have this type, up to one with another."""
+    since: datetime
+    """Time of the oldest of these."""
+    until: datetime | None
+    """Time of the newest row read with another type; None if all have this one."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoppedTotals:
     """Series in which a total in floats of four bytes stopped rising, at one from which on they are too far apart."""
 
@@ -503,6 +518,8 @@ class Field:
     """The rows before and after the newest one with the field. None if so few come after it that this may be chance;
     in a table without a time, they may be few.
     """
+    newest_type: NewestType | None = None
+    """The type of its newest values. None unless a query returns only one of its types, and where it is not known."""
     stopped: StoppedTotals | None = None
     """The series in which it no longer rises because its floats have four bytes; None if there are none."""
     per_day: float | None = None

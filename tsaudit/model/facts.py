@@ -153,6 +153,10 @@ class OfRowSample(OfMeasurement):
         default=None,
         metadata=_is("a column: return the rows whose values of it have the lowest hashes; None for the newest rows"),
     )
+    each_type: Mapping[str, Sequence[str]] = field(
+        default_factory=dict,
+        metadata=_is("fields of which a query returns one type only, to the types that are to be named (InfluxDB 1)"),
+    )
     sizes: Sequence[str] = field(
         default=(),
         metadata=_is("the columns of which to return the bytes that each value takes as stored, instead of the value"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, timedelta
 from typing import Final
 
-from tsaudit.analysis.columns.columns import is_integer, is_number
+from tsaudit.analysis.columns.columns import is_integer, is_number, types_read_apart
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Diagnose
 from tsaudit.model.columns import Field, FieldEnd, PartOfRows
@@ -44,6 +44,9 @@ def ended_columns(
     """
     may_be_filled_later = measurement.kind not in HAVE_ALL_COLUMNS and measurement.time_column is not None
     for field in fields:
+        if case.engine.has_series_index and not case.engine.reads_each_type and types_read_apart(field.types):
+            # Newer rows may have it with another type.
+            continue
         hours, end = _hours(case, measurement, field), field.end
         if end is None or hours is None or end.filled_before <= _MOSTLY or end.rows_after < ENOUGH:
             continue

@@ -12,11 +12,12 @@ from tests.databases import Row, Table, Value, influxql, write_lines
 from tests.rules.cases import Case, dataset, planned, run_rule
 from tests.servers import Influxd
 from tsaudit.config.settings import Target
-from tsaudit.model.columns import FieldEnd, PartOfRows
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Outcome
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.fields.conflicting_types import conflicting_types as rule
+from tsaudit.rules.layout.sparse_table import sparse_table
+from tsaudit.text import instant
 
 
 def _flow(old: Value, new: Value) -> Table:
@@ -85,19 +86,41 @@ def test_values_that_queries_no_longer_return(influxd: Influxd, before: str, lat
         first = round((NOW - timedelta(days=age)).timestamp())
         lines = (f"battery volt=13.8,charge={value.format(n % 100)} {(first + 60 * n) * 10**9}" for n in range(300))
         write_lines(influxd.url, name, lines)
+        # It is read together with the other one.
+        write_lines(influxd.url, name, iter([f"panel volt=21.5 {first * 10**9}"]))
     profile = collected(Target(name="t", engine="influxdb1", url=influxd.url, databases=(name,)))
     (finding,) = run_rule(rule, profile).findings
     assert (finding.message, finding.severity) == ("Field charge is stored as float and string.", severity)
+    assert profile.gaps == ()
+    (read,) = [one for one in profile.measurements[0].fields if one.key == "charge"]
+    assert (read.null_ratio and read.null_ratio.value, read.idle_hours, read.end) == (0.0, 0.0, None)
+    assert read.newest_type is not None
+    assert (read.newest_type.rows, read.newest_type.returned) == (300, "float")
+    # It is filled with another type, which no other rule takes for an end.
+    assert run_rule(sparse_table, profile).findings == ()
     if severity == "warning":
         assert finding.impact is not None
-        assert finding.impact.how == "none of the newest 300 rows read has it, and nearly all before 2026-03-16 do"
+        assert finding.impact.how == "each of the newest 300 values read is a string"
+        until = instant(NOW - timedelta(days=15, minutes=-299))
+        assert finding.impact.consequence == (
+            f"Queries that also read older shards return the float values of charge: none since {until}."
+        )
 
 
-@pytest.mark.parametrize(
-    ("of", "is_certain"), [(None, True), (PartOfRows("kind", ("gas",), 1, 4, NOW - timedelta(days=3), 2), False)]
-)
-def test_a_field_that_only_one_kind_of_rows_lost_is_still_written(of: PartOfRows | None, is_certain: bool) -> None:
-    end = FieldEnd(NOW - timedelta(days=3), rows_after=300, rows_before=1_000, filled_before=1.0, of=of)
-    field = a_field("flow", ("float", "string"), end=end)
-    (finding,) = run_rule(rule, a_profile(a_measurement(fields=(field,)), engine="influxdb1")).findings
-    assert (finding.impact is not None) is is_certain
+def test_a_field_of_several_types_that_nobody_fills_anymore(influxd: Influxd) -> None:
+    """Text at first, numbers from the next shard on, and nothing for two days."""
+    name = "charge_ended"
+    influxql(influxd.url, f"CREATE DATABASE {name}")
+    for age, charge in ((25, ',charge="{}"'), (12, ",charge={}.5"), (2, "")):
+        first = round((NOW - timedelta(days=age)).timestamp())
+        lines = (f"battery volt=13.8{charge.format(n % 100)} {(first + 300 * n) * 10**9}" for n in range(550))
+        write_lines(influxd.url, name, lines)
+    profile = collected(Target(name="t", engine="influxdb1", url=influxd.url, databases=(name,)))
+    (ended,) = run_rule(sparse_table, profile).findings
+    last = NOW - timedelta(days=12, minutes=-549 * 5)
+    assert ended.message.startswith(
+        f"charge is not filled anymore since {instant(last)}: it has a value in all of the "
+    )
+    assert "and in none of the 550 read after it" in ended.message
+    (conflict,) = run_rule(rule, profile).findings
+    assert conflict.severity == "note"

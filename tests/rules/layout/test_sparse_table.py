@@ -139,6 +139,17 @@ def test_columns_that_no_row_has_are_not_of_another_kind_of_rows() -> None:
     assert finding.message == "In the rows of the last 30 days, 60% of the cells in its 3 fields are null."
 
 
+def test_an_end_of_one_type_is_no_end_where_others_are_not_read() -> None:
+    """InfluxDB 2 answers with the floats of a field that has been text since a week."""
+    end = FieldEnd(NOW - timedelta(days=7), 1_000, 1_000, 1.0)
+    for types, is_found in ((("float",), True), (("float", "integer"), True), (("float", "string"), False)):
+        value = a_field("value", types, idle_hours=168.0, end=end)
+        here = a_measurement(fields=(value, a_field("ok")), time_column="time", last_time=NOW)
+        assert bool(run_rule(rule, a_profile(here, engine="influxdb2")).findings) is is_found
+        # InfluxDB 1 is asked for each type: none of them is there anymore.
+        assert run_rule(rule, a_profile(here, engine="influxdb1")).findings
+
+
 def test_silence_when_rows_or_fields_are_few() -> None:
     assert run_rule(rule, _profile(0.9, 0.9, 0.9, rows=99)).outcome is Outcome.PASS
     assert run_rule(rule, _profile(0.9, 0.9)).outcome is Outcome.PASS

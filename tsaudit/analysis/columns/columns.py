@@ -129,6 +129,20 @@ def distinct_types(engine: str, types: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({"number" if t in _NUMBERS else t for t in types}))
 
 
+_ANSWERED: Final = ("float", "integer", "unsigned", "string", "boolean")
+"""Types of InfluxDB's fields, in the order in which a query of a field with several of them chooses its own."""
+
+
+def types_read_apart(types: Sequence[str]) -> tuple[str, ...]:
+    """Of the types of a field of InfluxDB, those that a query returns only if it names them: what it returns otherwise
+    comes first. All numbers are returned as one type. Empty if a query returns all values.
+    """
+    known = [kind for kind in _ANSWERED if kind in types]
+    numbers = [kind for kind in known if is_number(kind)]
+    apart = (*numbers[:1], *(kind for kind in known if kind not in numbers))
+    return apart if len(apart) > 1 else ()
+
+
 @functools.lru_cache(maxsize=TYPES)
 def is_integer(data_type: str) -> bool:
     """Whether columns of the type contain integers. SQLite takes any type with INT in its name for one, and programs

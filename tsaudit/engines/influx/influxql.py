@@ -218,11 +218,32 @@ def keys_of(series: Series) -> pa.StringArray:
 
 def sample(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     """Time, fields, and tags, by position, because a tag and a field may share a name."""
-    names = ["time", *parameters["fields"], *parameters["tags"]]
+    each_type = parameters.get("each_type", {})
+    types = [each_type.get(field, ()) for field in parameters["fields"]]
+    several = [field for field in parameters["fields"] if field in each_type]
+    names = ["time", *parameters["fields"], *parameters["tags"], *(f"type {field}" for field in several)]
+    width = 1 + sum(len(kinds) or 1 for kinds in types) + len(parameters["tags"])
     for series in answer:
-        columns = list(zip(*series.get("values", ()), strict=True)) or [()] * len(names)
-        arrays = [pa.array(columns[0], pa.timestamp("ns", "UTC")), *(_values(c) for c in columns[1:])]
-        yield pa.RecordBatch.from_arrays(arrays, names=names)
+        columns = iter(list(zip(*series.get("values", ()), strict=True)) or [()] * width)
+        arrays, of_types = [pa.array(next(columns), pa.timestamp("ns", "UTC"))], []
+        for kinds in types:
+            if kinds:
+                texts, found = _of_several_types(kinds, [next(columns) for _ in kinds])
+                arrays.append(texts)
+                of_types.append(found)
+            else:
+                arrays.append(_values(next(columns)))
+        yield pa.RecordBatch.from_arrays([*arrays, *map(_values, columns), *of_types], names=names)
+
+
+def _of_several_types(types: Sequence[str], columns: Sequence[Sequence[Any]]) -> tuple[pa.Array, pa.Array]:
+    """The values of one field as strings, and the type of each. `columns`: its values of each type."""
+    texts, found = list[str | None](), list[str | None]()
+    for row in zip(*columns, strict=True):
+        place = next((place for place, value in enumerate(row) if value is not None), None)
+        texts.append(None if place is None else str(row[place]))
+        found.append(None if place is None else types[place])
+    return pa.array(texts, pa.string()), pa.array(found, pa.string())
 
 
 def _values(values: Sequence[Any]) -> pa.Array:
@@ -286,6 +307,7 @@ def united(given: Sequence[OfMeasurement]) -> dict[str, Any]:
         "several": [one.measurement for one in given],
         "fields": list(dict.fromkeys(field for one in given for field in one.fields)),
         "tags": list(dict.fromkeys(tag for one in given for tag in one.tags)),
+        "each_type": {field: types for one in given for field, types in getattr(one, "each_type", {}).items()},
     }
 
 
@@ -323,8 +345,17 @@ def _samples(answer: Iterator[Series], given: Sequence[OfMeasurement], rows: Row
     about = united(given)
     fields = {name: place for place, name in enumerate(about["fields"], 1)}
     tags = {name: place for place, name in enumerate(about["tags"], 1 + len(fields))}
+    types = {
+        name: place for place, name in enumerate(filter(about["each_type"].get, fields), 1 + len(fields) + len(tags))
+    }
     own = {
-        one.measurement: [0, *map(fields.__getitem__, one.fields), *map(tags.__getitem__, one.tags)] for one in given
+        one.measurement: [
+            0,
+            *map(fields.__getitem__, one.fields),
+            *map(tags.__getitem__, one.tags),
+            *(types[name] for name in one.fields if name in types),
+        ]
+        for one in given
     }
     for series in answer:
         rows.measurement = series["name"]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
+from tsaudit.analysis.columns.columns import TimeColumn, TimeKind, types_read_apart
 from tsaudit.analysis.columns.time_columns import misdating_factor
 from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
 from tsaudit.collect.catalog_facts import rows_about, rows_of
@@ -107,6 +107,9 @@ class InfluxMeasuring(Measuring):
             step = -(-len(fields) // _MOST_FIELDS) or 1
             unread = tuple(field for place, field in enumerate(fields) if place % step)
             drafts[name] = _listed(database, name, tuple(tags.get(name, ())), tuple(fields[::step]), unread)
+            if self.runner.engine.reads_each_type:
+                apart = {field.key: types_read_apart(field.types) for field in drafts[name].fields}
+                drafts[name] = replace(drafts[name], each_type={key: types for key, types in apart.items() if types})
         return drafts
 
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:

@@ -48,6 +48,7 @@ class Influxdb1(InfluxEngine):
     reads_password_apart = True
     right_to_list = "READ on the database"
     settings_are_for_admins = True
+    reads_each_type = True
     shard_duration_statement = "ALTER RETENTION POLICY {policy} ON {database} SHARD DURATION {hours}h"
     precisions = {**InfluxEngine.precisions, 1_000: "u"}
     early_deletion = ": `DELETE FROM {table} WHERE time >= '{first}' AND time < '{end}'`"

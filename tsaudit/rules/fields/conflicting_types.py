@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.analysis.columns.columns import distinct_types
-from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
+from tsaudit.analysis.significance import ENOUGH
 from tsaudit.model.change import Diagnose
-from tsaudit.model.columns import Field
+from tsaudit.model.columns import Field, NewestType
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
-from tsaudit.text import day, listed, number
+from tsaudit.text import instant, listed, number
 
 
 @rule(
@@ -26,9 +26,9 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
     """Fields that are stored with more than one type, in different shards or by different writers.
 
     While several types are written, queries return wrong answers. That is known of documents, which were read within
-    the window, of a field that had fewer types on the day of the previous audit, and of one that the newest rows read
-    do not have although those before do: the query returned the other type only. Elsewhere the finding is a note: the
-    other type may be that of old shards, which expire.
+    the window, of a field that had fewer types on the day of the previous audit, and of one whose newest values have a
+    type that queries do not return: floats come before integers, then texts, then booleans. Elsewhere the finding is a
+    note: the other type may be that of old shards, which expire.
 
     ## Why it matters
 
@@ -61,7 +61,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         found = distinct_types(case.profile.engine, field.types)
         if len(found) < 2 or field.has_type_by_name:
             continue
-        types = listed(found)
+        types, newest = listed(found), field.newest_type
         yield Finding(
             subject=subject_of(measurement, field.key),
             impact=_impact(case, measurement, field),
@@ -72,9 +72,15 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
             observed=float(len(found)),
             unit="types",
             main_contributor=field.key,
-            evidence=(Evidence("types", types),),
+            since=newest.since.date() if newest else None,
+            evidence=(Evidence("types", types), *([_shown(newest)] if newest else [])),
             facts=("field_types",),
         )
+
+
+def _shown(newest: NewestType) -> Evidence:
+    until = f", others until {instant(newest.until)}" if newest.until else ""
+    return Evidence(f"newest values ({newest.type})", f"since {instant(newest.since)}{until}")
 
 
 def _impact(case: Case, measurement: Measurement, field: Field) -> Impact | None:
@@ -83,15 +89,12 @@ def _impact(case: Case, measurement: Measurement, field: Field) -> Impact | None
     missed = f"Queries of {field.key} compare and aggregate values of one of the types, and leave out the others."
     if case.engine.keeps_documents:
         return Impact(Currency.ANSWERS, how=how, consequence=missed)
-    if (
-        field.end is not None
-        and field.end.of is None
-        and field.end.filled_before >= NEARLY_ALL
-        and field.end.rows_after >= ENOUGH
-    ):
-        how, since = f"none of the newest {number(field.end.rows_after)} rows read has it", day(field.end.time.date())
-        missed = f"Queries of {field.key} find nothing since {since}."
-        return Impact(Currency.ANSWERS, how=f"{how}, and nearly all before {since} do", consequence=missed)
+    newest = field.newest_type
+    if newest is not None and newest.type != newest.returned and newest.rows >= ENOUGH:
+        how = f"each of the newest {number(newest.rows)} values read is a {newest.type}"
+        since = instant(newest.until or newest.since)
+        missed = f"Queries that also read older shards return the {newest.returned} values of {field.key}: none since "
+        return Impact(Currency.ANSWERS, how=how, consequence=f"{missed}{since}.")
     previous, before = case.timeline.previous, case.timeline.earlier(measurement)
     then = next((f.types for f in before.fields if f.key == field.key), ()) if before else ()
     if not then or set(field.types) <= set(then):

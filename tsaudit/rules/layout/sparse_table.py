@@ -62,7 +62,8 @@ def sparse_table(case: Case) -> Iterator[Finding]:
 
     A column that is no longer filled gives queries wrong answers:
 
-    - Most rows had it, and those of the last day or more do not. The finding says when it had its last value. In a
+    - Most rows had it, and those of the last day or more do not have it with any type; on InfluxDB 2, whose queries
+      return one type only, fields with several are left out. The finding says when it had its last value. In a
       table without a time, of whatever kind, the rows that were added since an earlier audit do not have it. In a table
       too big to look for the last value, an end that an audit found is reported for as long as the newest rows are
       without the column, with its time to the hour. On InfluxDB 1 and 2, an end before the newest rows read is only
