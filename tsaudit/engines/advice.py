@@ -75,6 +75,11 @@ class Place:
             raise ValueError("a change of a measurement, where only a database is named")
         return self.measurement
 
+    @property
+    def beside(self) -> list[Measurement]:
+        """All measurements of the database."""
+        return [one for one in self.profile.measurements if one.database == self.database]
+
     def quoted(self, names: Iterable[str | Qualified]) -> str:
         """The names as identifiers of the engine, separated by commas."""
         return ", ".join(map(self.quote, names))
@@ -97,13 +102,12 @@ class Place:
 
     def table(self, name: str = "") -> str:
         """The measurement's name, or that of another in its database, in a form that statements find from anywhere."""
-        inside = (m for m in self.profile.measurements if m.database == self.database)
-        path = next((m.path for m in ((self.measurement,) if self.measurement else inside)), ())
+        path = next((m.path for m in ((self.measurement,) if self.measurement else self.beside)), ())
         return self.quoted([Qualified(self.database, name or self.here.name, path)])
 
     def free(self, name: str) -> str:
         """The name if no audited measurement of the database has it; otherwise followed by the lowest free number."""
-        return free(name, {m.name for m in self.profile.measurements if m.database == self.database})
+        return free(name, {m.name for m in self.beside})
 
 
 def free(name: str, taken: Collection[str], folds_case: bool = False) -> str:

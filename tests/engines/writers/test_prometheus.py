@@ -60,6 +60,23 @@ def test_its_setting_is_shown_and_others_in_the_application() -> None:
     assert (by_hand.program, by_hand.text) == (Program.APPLICATION, "requests ...")
 
 
+def test_of_many_measurements_others_keep_the_label() -> None:
+    many = [replace(HERE, name=f"http_{n}_total") for n in range(80)]
+    kept = replace(HERE, name="probe_path_total")
+    found = setting(many, [LeaveOut(AT, "path")], beside=[*many, kept])
+    assert found is not None
+    assert "for all metrics" not in found.words
+    for name, left in (("http_79_total", {}), (kept.name, {"path": "/a"})):
+        assert relabeled(found.text, {"__name__": name, "path": "/a"}) == {"__name__": name, **left}
+    alike = setting(many[::2], [LeaveOut(AT, "path")], beside=many)
+    assert alike is not None
+    assert (alike.program, alike.text) == (Program.APPLICATION, "")
+    sent = [replace(one, tags=(a_tag("otel.library.name"), a_tag("path"))) for one in many]
+    by_collector = setting(sent[::2], [LeaveOut(AT, "path")], beside=sent)
+    assert by_collector is not None
+    assert (by_collector.program, by_collector.text) == (Program.APPLICATION, "")
+
+
 def test_of_many_measurements_the_setting_is_for_all_metrics() -> None:
     many = [replace(HERE, name=f"metric_{n}") for n in range(80)]
     found = setting(many, [LeaveOut(AT, "path")])

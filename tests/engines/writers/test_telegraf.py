@@ -122,6 +122,18 @@ def test_the_settings_of_several_measurements_name_all_of_them_while_they_fit() 
     ]
 
 
+def test_many_measurements_are_limited_by_what_their_names_share_where_others_have_the_field() -> None:
+    """Of a home's devices, some send numbers as text; switches have a field of that name with another type."""
+    ids = [f"00158d000{n:07x}" for n in range(16)]
+    some = [a_measurement(f"zigbee.0.{one}.{what}") for one in ids for what in ("temperature", "humidity")]
+    change = ChangeType(Subject("main", some[0].name), "value", "float")
+    others = [f"zigbee.0.{one}.battery" for one in ids] + ["shelly.0.plug.Switch"]
+    text = telegraf.settings(some, [change], "", 10, (), others)
+    assert text.splitlines()[1] == '  namepass = ["zigbee.0.*.humidity", "zigbee.0.*.temperature"]'
+    alike = [a_measurement(f"zigbee.0.{one}.value") for one in ids[::2]]
+    assert telegraf.settings(alike, [change], "", 10, (), [f"zigbee.0.{one}.value" for one in ids[1::2]]) == ""
+
+
 def test_settings_have_at_most_as_many_lines_as_asked_for_but_never_none() -> None:
     renames = [Rename(AT, name, name.upper()) for name in ("host", "load", "sensor", "a-b")]
     text = telegraf.settings([HERE], [MakeField(AT, "load"), *renames], "m_x", 10)

@@ -77,7 +77,9 @@ class GreptimeAdvice(SqlAdvice):
             return found
         if self._keeps_all_rows:
             words = writers.sentences(here, self.changes, _TERMS)
-            setting = writers.setting(self.measurements, self.changes, usual, example=self.example())
+            setting = writers.setting(
+                self.measurements, self.changes, usual, example=self.example(), beside=self.place.beside
+            )
             found = replace(found, words=" ".join([*words, setting.words if setting else ""]), loses="")
         return self._of_logs(found)
 

@@ -170,7 +170,7 @@ class SqlAdvice(Advice):
         if self._repeats:
             return self._once()
         written = [c for c in self.changes if not isinstance(c, MakeTag)]
-        found = writers.setting(self.measurements, written, example=self.example())
+        found = writers.setting(self.measurements, written, example=self.example(), beside=self.place.beside)
         if found is None:
             return None
         if self._left_out and found.program is not writers.Program.APPLICATION:
@@ -178,7 +178,7 @@ class SqlAdvice(Advice):
             gone = [
                 LeaveOut(c.at, c.tag) if isinstance(c, MakeField) and c.tag in self._left_out else c for c in written
             ]
-            found = writers.setting(self.measurements, gone, example=self.example()) or found
+            found = writers.setting(self.measurements, gone, example=self.example(), beside=self.place.beside) or found
         fields = [c for c in written if isinstance(c, MakeField)]
         words = [*self._not_written(), *self._kept_as_columns([c.tag for c in fields if c.tag not in self._left_out])]
         words += [f"Write {old} to {new} instead." for old, new in self._typed_columns.items()]

@@ -13,6 +13,7 @@ from typing import Final
 
 from tsaudit.engines.advice import WRITTEN, Advice, Place, tags_removed
 from tsaudit.engines.writers import opentelemetry, telegraf
+from tsaudit.engines.writers.name_patterns import name_patterns
 from tsaudit.engines.writers.opentelemetry import MOST_NAMES
 from tsaudit.model.change import (
     Change,
@@ -43,15 +44,23 @@ def is_prometheus(measurement: Measurement) -> bool:
     return {tag.key for tag in measurement.tags} >= _SCRAPED and len(fields) == 1 and fields <= _VALUES
 
 
-def prometheus_settings(measurements: Sequence[Measurement], changes: Sequence[Change], most: int) -> str:
+def prometheus_settings(
+    measurements: Sequence[Measurement], changes: Sequence[Change], most: int, unchanged: Collection[str] = ()
+) -> str:
     """Rules of remote_write, which Grafana Alloy also supports. They only change labels, because a sample has no other
     fields than its value: https://prometheus.io/docs/prometheus/latest/configuration/configuration/#relabel_config.
 
     Changes that would exceed `most` lines are left out, except for the first. If there are
-    many measurements, the rules apply to all metrics.
+    many measurements, the rules apply to all metrics; if some have a label of the changes that stays, `unchanged`, to
+    those whose names begin and end like theirs, or there are no rules.
     """
     names = [re.escape(measurement.name) for measurement in measurements]
     name = names[0] if len(names) == 1 else f"({'|'.join(names)})" if len(names) <= MOST_NAMES else ".+"
+    if len(names) > MOST_NAMES and unchanged:
+        found = name_patterns([m.name for m in measurements], unchanged, MOST_NAMES)
+        if not found:
+            return ""
+        name = f"({'|'.join(f'{re.escape(one.begins)}.*{re.escape(one.ends)}' for one in found)})"
     lines = list[str]()
     for change in changes:
         if isinstance(change, MakeField | LeaveOut):
@@ -131,36 +140,58 @@ def setting(
     programs: Collection[Program] = ALL,
     new_name: str = "",
     example: str = "",
-    beside: Collection[str] = (),
+    beside: Collection[Measurement] = (),
 ) -> Setting | None:
     """The setting for the changes of a plan; None if writers change nothing.
 
     `measurements`: the measurement that the changes are about, then others that need the same changes; empty for
     changes of a database. `new_name`: the measurement that replaces the first one, if the changes need another one.
-    `example`: what an application sends from now on, for programs without settings. `beside`: the names of all
-    measurements of the database.
+    `example`: what an application sends from now on, for programs without settings. `beside`: all measurements
+    of the database.
     """
     if not any(isinstance(change, WRITTEN) for change in changes):
         return None
     if all(isinstance(change, StopSource | Diagnose) for change in changes):
         return Setting(Program.APPLICATION, "")
     program = program_of(measurements[0], usual, programs) if measurements else usual
-    every = "for all metrics, " if len(measurements) > opentelemetry.MOST_NAMES else ""
+    is_for_all = len(measurements) > opentelemetry.MOST_NAMES
+    unchanged = _unchanged(measurements, changes, beside)
+    every = "for all metrics, " if is_for_all and not unchanged else ""
     if program is Program.TELEGRAF:
-        text = telegraf.settings(measurements, changes, new_name, MOST_LINES, beside)
+        names = [measurement.name for measurement in beside]
+        text = telegraf.settings(measurements, changes, new_name, MOST_LINES, names, unchanged)
         found = Setting(program, "If Telegraf writes it:", text, "toml")
     elif program is Program.OPENTELEMETRY:
-        text = opentelemetry.settings(measurements, changes)
+        # Its names of metrics only resemble those of measurements.
+        text = "" if is_for_all and unchanged else opentelemetry.settings(measurements, changes)
         words = f"If an OpenTelemetry collector writes it, {every}in the pipeline to this database:"
         found = Setting(program, words, text, "yaml")
     elif program is Program.PROMETHEUS:
-        text = prometheus_settings(measurements, changes, MOST_LINES)
+        text = prometheus_settings(measurements, changes, MOST_LINES, unchanged)
         words = f"If Prometheus writes it, {every}in remote_write (Grafana Alloy: as rules of prometheus.relabel):"
         found = Setting(program, words, text, "yaml")
     else:
         found = _by_hand(example)
     found = found if found.text else _by_hand(example)
     return replace(found, words=" ".join([*_with_patterns(measurements, changes), found.words]))
+
+
+def _unchanged(
+    measurements: Sequence[Measurement], changes: Sequence[Change], beside: Collection[Measurement]
+) -> list[str]:
+    """The names of the other measurements that have a column of the changes: there, it stays as it is."""
+    columns = {
+        change.tag if isinstance(change, MakeField) else change.old if isinstance(change, Rename) else change.column
+        for change in changes
+        if isinstance(change, ChangeType | LeaveOut | MakeField | MakeTag | Rename)
+    }
+    names = {measurement.name for measurement in measurements}
+    return [
+        other.name
+        for other in beside
+        if other.name not in names
+        and (any(tag.key in columns for tag in other.tags) or any(field.key in columns for field in other.fields))
+    ]
 
 
 def _with_patterns(measurements: Sequence[Measurement], changes: Sequence[Change]) -> Iterator[str]:
@@ -215,8 +246,7 @@ def step(
     need another one. `example`: what an application sends from now on, for programs without settings.
     """
     place, changes = advice.place, advice.changes
-    beside = {m.name for m in place.profile.measurements if m.database == place.database}
-    found = setting(advice.measurements, changes, usual, programs, new_name, example, beside)
+    found = setting(advice.measurements, changes, usual, programs, new_name, example, place.beside)
     if found is None:
         return None
     if not found.program.has_fields:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from tsaudit.engines.writers.name_patterns import name_patterns
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -35,6 +36,8 @@ _INPUTS: Final = {
 """Measurement of each of Telegraf's common inputs to a field that it has."""
 _STATSD: Final = "metric_type"
 _WIDTH: Final = 96
+_MOST_PATTERNS: Final = 8
+"""More hardly fit into a line."""
 _TYPES: Final = frozenset({"integer", "float", "boolean"})
 _DATA: Final = re.compile(r"\{(\w+)\}")
 
@@ -51,13 +54,16 @@ def settings(
     new_name: str,
     most: int,
     beside: Collection[str] = (),
+    unchanged: Collection[str] = (),
 ) -> str:
-    """A piece of configuration for the changes; changes that would exceed `most` lines are left out.
+    """A piece of configuration for the changes; changes that would exceed `most` lines are left out. Empty if it cannot
+    be limited to the measurements.
 
     `measurements`: those that need the changes; empty for changes of a database. `new_name`: the measurement that
-    replaces the first one. `beside`: the names of all measurements of the database.
+    replaces the first one. `beside`: the names of all measurements of the database. `unchanged`: those that have a
+    column of the changes which stays as it is.
     """
-    blocks = _blocks(measurements, changes, new_name) if measurements else _merged(changes, beside)
+    blocks = _blocks(measurements, changes, new_name, unchanged) if measurements else _merged(changes, beside)
     shown: list[str] = []
     for block in blocks:
         lines = block.splitlines()
@@ -67,23 +73,39 @@ def settings(
     return "\n".join(shown)
 
 
-def _blocks(measurements: Sequence[Measurement], changes: Sequence[Change], new_name: str) -> Iterator[str]:
-    here, only = measurements[0], _only(measurements)
+def _blocks(
+    measurements: Sequence[Measurement], changes: Sequence[Change], new_name: str, unchanged: Collection[str]
+) -> Iterator[str]:
+    here, only = measurements[0], _only(measurements, unchanged)
+    if not only:
+        return
     yield from _left_out(here, only, changes)
     yield from _converted(only, changes)
     suffix = new_name.removeprefix(here.name)
     if len(measurements) > 1 and new_name and suffix != new_name:
-        yield f"[[processors.override]]\n{_only(measurements, _having(changes))}\n  name_suffix = {string(suffix)}"
+        named = _only(measurements, unchanged, _having(changes))
+        yield f"[[processors.override]]\n{named}\n  name_suffix = {string(suffix)}"
         new_name = ""
     yield from _renamed(here, only, changes, new_name)
 
 
-def _only(measurements: Sequence[Measurement], otherwise: str = "") -> str:
-    """The line that limits a processor to the measurements; `otherwise` if they are too many for one line."""
-    line = f"  namepass = {strings(glob(m.name) for m in measurements)}"
+def _only(measurements: Sequence[Measurement], unchanged: Collection[str], otherwise: str = "") -> str:
+    """The line that limits a processor to the measurements; `otherwise` if they are too many for one line and no others
+    have the columns. Empty if others have them, and no line matches only these.
+    """
+    names = [measurement.name for measurement in measurements]
+    line = _namepass(map(glob, names))
     if len(line) <= _WIDTH:
         return line
+    if unchanged:
+        found = name_patterns(names, unchanged, _MOST_PATTERNS)
+        line = _namepass(f"{glob(one.begins)}*{glob(one.ends)}" for one in found)
+        return line if found and len(line) <= _WIDTH else ""
     return otherwise or f"  # no namepass: all measurements that have it, such as {measurements[0].name}"
+
+
+def _namepass(patterns: Iterable[str]) -> str:
+    return f"  namepass = {strings(patterns)}"
 
 
 def _having(changes: Sequence[Change]) -> str:
