@@ -32,7 +32,8 @@ from tsaudit.model.change import (
     Rename,
     SetRetention,
 )
-from tsaudit.model.figures import Subject
+from tsaudit.model.columns import NewestType
+from tsaudit.model.figures import FOREVER, Subject
 from tsaudit.model.plan import Effect, Loss, Step, StepKind
 from tsaudit.model.profile import Database, Profile
 from tsaudit.model.storage import Retention
@@ -230,6 +231,52 @@ def test_a_field_of_several_types_shows_whose_points_are_rejected_and_until_when
     words = needed(found.stored()).words
     for bound in ("start_time", "end_time"):
         assert instant(datetime.fromisoformat(newest_shard[bound])) in words
+
+
+@pytest.mark.parametrize(
+    ("types", "newest", "ago", "begins"),
+    [
+        (("float", "string"), "string", 0, "Send value as strings until {end}, when the next shard begins: "),
+        (("float", "string"), "float", 0, "Write value as floats (42.0). "),
+        # The newest row is in another shard.
+        (("float", "string"), "float", 9, "Send value with the type that the current shard has until {end}, when "),
+        (("float", "integer", "string"), "float", 0, "Send value with the type that the current shard has until {end}"),
+        (("float", "integer"), None, 0, "Send value with the type that the current shard has until {end}, when "),
+    ],
+)
+def test_writers_change_a_type_when_the_next_shard_begins(
+    types: tuple[str, ...], newest: str | None, ago: int, begins: str
+) -> None:
+    """Before that, the server rejects what they write."""
+    last = NOW - timedelta(days=ago)
+    known = NewestType(newest, "float", 300, last, None) if newest else None
+    here = a_measurement(fields=(a_field("value", types, newest_type=known),), last_time=last)
+    kept = Retention("autogen", FOREVER, 7 * 86_400, default=True)
+    profile = a_profile(here, engine="influxdb1", databases=(Database("main", None, retention=(kept,)),))
+    found = advice(profile, [Diagnose(Subject("main", here.name), "types", "value", types)] * 2)
+    writer, stored = needed(found.writer()), needed(found.stored())
+    assert writer.words.startswith(begins.format(end="2026-04-06 00:00 UTC"))
+    assert ("From then on, write value as floats (42.0). If Telegraf" in writer.words) is begins.startswith("Send")
+    assert "To lose none until then" not in stored.words
+    # A field that holds no numbers has no type to prefer.
+    (other,) = [advice(profile, [Diagnose(Subject("main", here.name), "types", "value", ("boolean", "string"))])]
+    assert other.writer() is None
+    assert "To lose none until then, send the type that it has" in needed(other.stored()).words
+
+
+@pytest.mark.parametrize(("other", "limit"), [("value", '["zigbee.*.temperature"]'), ("state", None)])
+def test_a_setting_leaves_the_same_field_of_other_measurements_alone(other: str, limit: str | None) -> None:
+    names = [f"zigbee.{n:08}.temperature" for n in range(12)]
+    some = [a_measurement(name, fields=(a_field("value", ("float", "string")),)) for name in names]
+    switch = a_measurement("zigbee.plug.Switch", fields=(a_field(other, ("boolean",)),))
+    profile = a_profile(*some, switch, engine="influxdb1")
+    found = advice(
+        profile, [Diagnose(Subject("main", names[0]), "types", "value", ("float", "string"))], also=names[1:]
+    )
+    line = needed(found.writer()).text.splitlines()[1].strip()
+    assert line == (
+        f"namepass = {limit}" if limit else f"# no namepass: all measurements that have it, such as {names[0]}"
+    )
 
 
 def test_types_that_are_not_numbers_are_named() -> None:

@@ -156,7 +156,11 @@ class InfluxAdvice(Advice):
             return found
         example = "" if here is None else self._line(here)
         made = replace(self, changes=[*self.changes, *self._of_one_type()])
-        return step(made, self.terms, usual=Program.TELEGRAF, new_name=self.new_name, example=example)
+        found = step(made, self.terms, usual=Program.TELEGRAF, new_name=self.new_name, example=example)
+        until_then = self._until_next_shard()
+        if found is None or not until_then:
+            return found
+        return replace(found, words=f"{until_then} From then on, {found.words[:1].lower()}{found.words[1:]}")
 
     def schema(self) -> Step | None:
         """The step that sets the retention, the only thing that a statement can change; otherwise what gains time."""
@@ -243,10 +247,44 @@ class InfluxAdvice(Advice):
     def _of_one_type(self) -> Iterator[ChangeType]:
         """The type to send the values of such a field with: a number where one of its types is a number."""
         typed = {change.column for change in self.changes if isinstance(change, ChangeType)}
-        for change in self._of_several_types():
+        # Several rules may ask for the types of one field.
+        for change in {change.column: change for change in self._of_several_types()}.values():
             if change.column not in typed and not _NUMBERS.isdisjoint(change.values):
                 kinds = [kind for kind in change.values if kind in _NUMBERS]
                 yield ChangeType(change.at, change.column, kinds[0] if len(kinds) == 1 else "float")
+
+    @property
+    def _waits_for_shard(self) -> bool:
+        """Whether the writers change nothing but the type of fields that have several."""
+        return not any(isinstance(change, WRITTEN) for change in self.changes)
+
+    def _until_next_shard(self) -> str:
+        """What to send until the type may be another one, in sentences; empty if the writers can change at once."""
+        wanted = list(self._of_one_type()) if self._waits_for_shard else []
+        if not wanted or all(self._type_in_shard(one.column) == one.to for one in wanted):
+            return ""
+        types = {self._type_in_shard(one.column) for one in wanted}
+        kind = types.pop() if len(types) == 1 else ""
+        sent = f"as {self.terms.types.get(kind, f'{kind}s')}" if kind else "with the type that the current shard has"
+        bounds = self._current_shard()
+        until = f"until {instant(bounds[1])}, when the next shard begins" if bounds else "until the next shard begins"
+        return (
+            f"Send {listed([one.column for one in wanted], 3)} {sent} {until}: other types are rejected. Stop the "
+            "writers before that time, and start them changed after it: the first point decides the type of a shard."
+        )
+
+    def _type_in_shard(self, column: str) -> str:
+        """The type of the field in the current shard of all measurements of the plan; empty if it is not known."""
+        found, bounds = set[str](), self._current_shard()
+        for measurement in self.measurements:
+            field = next((one for one in measurement.fields if one.key == column), None)
+            newest, last = field.newest_type if field else None, measurement.last_time
+            if field is None or newest is None or bounds is None or last is None or last < bounds[0]:
+                return ""
+            # Of several types of numbers, a query returns all values as one.
+            is_number = newest.type in _NUMBERS
+            found.add("" if is_number and len(_NUMBERS.intersection(field.types)) > 1 else newest.type)
+        return found.pop() if len(found) == 1 else ""
 
     def _shard_of_one_type(self) -> Step | None:
         """What becomes of points of another type than the current shard has; None if no field has several types."""
@@ -257,9 +295,11 @@ class InfluxAdvice(Advice):
         since, until = (f" (since {instant(bounds[0])})", f" at {instant(bounds[1])}") if bounds else ("", "")
         words = (
             f"In each shard, {name} has the type of the first point: in the current one{since}, points of another type "
-            f"are rejected with all of their fields, until the next one begins{until}. To lose none until then, send "
-            "the type that it has, or write another field name. Stored values keep their type until they expire."
+            f"are rejected with all of their fields, until the next one begins{until}. "
         )
+        if not self._waits_for_shard or not any(self._of_one_type()):
+            words += "To lose none until then, send the type that it has, or write another field name. "
+        words += "Stored values keep their type until they expire."
         return Step(StepKind.STORED, words)
 
     def _current_shard(self) -> tuple[datetime, datetime] | None:
