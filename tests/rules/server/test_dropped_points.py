@@ -406,6 +406,23 @@ def test_reused_figures_do_not_show_that_a_measurement_ended() -> None:
     assert unknown.message.endswith(_EXCLUDED + ".")
 
 
+@pytest.mark.parametrize(("dropped", "is_named"), [(3, True), (0, False)])
+def test_an_earlier_audit_that_found_dropped_points_shows_who_was_silent(dropped: int, is_named: bool) -> None:
+    """Figures of series that stay the same are reused: those of the silent ones, and of all others but one."""
+    profile = _of_tag(50)
+    now = profile.window.end
+    yesterday = _profile(dropped, days_ago=1)
+    last = {"pump": now, "valve": now - timedelta(hours=24.5), "boiler": now - timedelta(days=4)}
+    found = [
+        a_measurement(name, last_time=time, fingerprint_as_of=now if time == now else now - timedelta(days=1))
+        for name, time in last.items()
+    ]
+    (finding,) = _found(dataclasses.replace(profile, measurements=tuple(found)), yesterday)
+    until = instant(now - timedelta(days=4))
+    said = f"; boiler has had no point since {until}, and others have, as the audit of {yesterday.day} saw"
+    assert (said in finding.message) is is_named
+
+
 def test_only_the_first_reasons_are_named() -> None:
     fields = tuple(a_field(f"f{n}", ("float", "string")) for n in range(5))
     made = _profile(7)

@@ -60,6 +60,7 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     count are known, also of what the target leaves out, and none is near, a type is the likeliest reason. Measurements
     that most others have outlived by a day, or by an hour and 100 of their regular intervals, are evidence. They are
     named if that is a day, or most of the time in which points were dropped: all of their points may be among these.
+    Where their figures are reused, that is what an earlier audit saw that also found dropped points.
 
     Points with the same tags and time are one row. If the server accepted more points for a shard than it has rows,
     the rest was overwritten, sent again, or deleted since; the counters do not tell which. Where the audit before
@@ -255,7 +256,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
         words.append(f"{number(more)} more like these")
     if lost.dropped and not reasons:
         inside = case.profile.inside(database)
-        named, others = _without_new_points(inside, lost, case.profile.window.end)
+        named, others = _without_new_points(_looked_at(case, database, inside), lost, case.profile.window.end)
         words.append(_by_exclusion(case, database) + _of_other_policies(inside) + named)
     if lost.failed:
         words.append("a write is refused if the cache or the disk is full, or no more files can be opened")
@@ -371,13 +372,17 @@ def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
 
 
 def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
-    """Fields that have several types in the shards of one retention policy."""
+    """Fields that have several types in the shards of one retention policy; those of one name and the same types of
+    several measurements together.
+    """
+    found = defaultdict[tuple[str, tuple[str, ...]], list[Measurement]](list)
     for measurement in inside:
         for field in measurement.fields:
             if len(field.types) > 1:
-                words = f"field {field.key} of {measurement.name} has several types: {listed(field.types)}"
-                look = Diagnose(subject_of(measurement), "types", field.key, tuple(field.types))
-                yield _Reason(words, field.key, (look,))
+                found[field.key, field.types].append(measurement)
+    for (key, types), those in found.items():
+        words = f"field {key} of {listed([one.name for one in those], _MOST_NAMED)} has several types: {listed(types)}"
+        yield _Reason(words, key, tuple(Diagnose(subject_of(one), "types", key, types) for one in those))
 
 
 _SILENT: Final = timedelta(days=1)
@@ -386,25 +391,41 @@ _PAUSE: Final = timedelta(hours=1)
 """For so long, a sender may collect points before it sends them, however often they are measured."""
 
 
-def _without_new_points(inside: Sequence[Measurement], lost: _Lost, now: datetime) -> tuple[str, str]:
+def _looked_at(case: Case, database: Database, inside: Sequence[Measurement]) -> list[tuple[datetime, Measurement]]:
+    """The measurements with when their rows were read: in this audit, or in an earlier one that found dropped points.
+    If figures are reused from any other one, points may have come since.
+    """
+    now = case.profile.window.end
+    dropping = {point.day for point in case.timeline.of(_DROPPED, Subject(database.name)) if point.value}
+    read = [(one.fingerprint_as_of or now, one) for one in inside]
+    return [(at, one) for at, one in read if at == now or at.date() in dropping]
+
+
+def _without_new_points(
+    looked_at: Sequence[tuple[datetime, Measurement]], lost: _Lost, now: datetime
+) -> tuple[str, str]:
     """The measurements that have had no point for a day, or 100 of their intervals, while most others have, in words;
     empty if there are none. First those that have had none for most of the time in which points were dropped: all of
-    theirs may be among these. Then the others. Reused figures are left out: points may have come since.
+    theirs may be among these. Then the others. `looked_at`: as from `_looked_at`.
     """
-    today = [one for one in inside if one.fingerprint_as_of in (None, now)]
-    ends = sorted((one.last_time, one.name, _silence(one)) for one in today if one.last_time is not None)
-    silent = [(ends[-1][0] - end, end, name) for end, name, least in ends if ends[-1][0] - end > least]
+    ends = [(at, one.last_time, one) for at, one in looked_at if one.last_time is not None]
+    newest = max((end for _, end, _ in ends), default=now)
+    # Others that have points now had some when rows were read before.
+    ages = [(newest - end if at == now else min(newest, at) - end, end, at, one) for at, end, one in ends]
+    silent = sorted((end, one.name, age, at) for age, end, at, one in ages if age > _silence(one))
     if not silent or 2 * len(silent) > len(ends):
         return "", ""
     most = _SILENT if lost.took is None else min(lost.took / 2, _SILENT)
-    named = [(end, name) for age, end, name in reversed(silent) if age > most]
-    rest = [f"{name} since {instant(end)}" for age, end, name in reversed(silent) if age <= most]
+    named = [(end, name, at) for end, name, age, at in reversed(silent) if age > most]
+    rest = [f"{name} since {instant(end)}" for end, name, age, _ in reversed(silent) if age <= most]
     others = listed(rest, _MOST_NAMED) if rest else ""
     if not named:
         return "", others
-    names = listed([name for _, name in named], _MOST_NAMED)
+    names = listed([name for _, name, _ in named], _MOST_NAMED)
     verb = "has" if len(named) == 1 else "have"
-    return f"; {names} {verb} had no point since {instant(named[0][0])}, and others have", others
+    earlier = [at for _, _, at in named if at < now]
+    saw = f", as the audit of {written(min(earlier).date())} saw" if earlier else ""
+    return f"; {names} {verb} had no point since {instant(named[0][0])}, and others have{saw}", others
 
 
 def _silence(measurement: Measurement) -> timedelta:
