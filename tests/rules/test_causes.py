@@ -11,7 +11,7 @@ import pytest
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import run_rule
 from tsaudit.config.settings import Harm
-from tsaudit.model.change import Merged, MergeMeasurements
+from tsaudit.model.change import Diagnose, Merged, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import (
     Currency,
@@ -61,6 +61,18 @@ def test_what_follows_from_a_finding_becomes_its_evidence() -> None:
     (cause,) = found["AAA001"].findings
     assert [(e.label, e.value) for e in cause.evidence] == [("also BBB001", "m.id is bad.")]
     assert [f.subject.column for f in found["BBB001"].findings] == ["other"]
+
+
+def test_what_follows_and_says_the_same_is_said_once() -> None:
+    rules = (_rule("AAA001"), _rule("BBB001", AAA001=Reach.SUBJECT))
+    alike = [_at(f"m{n}.v", message="Field v is bad.") for n in range(32)]
+    asked = tuple(Diagnose(Subject("main", f"m{n}"), "types", "v") for n in range(33))
+    cause = replace(_at("m"), subject=Subject("main"), changes=asked)
+    found = _judged((_result("AAA001", cause), _result("BBB001", *alike, _at("m32.v"))), rules)
+    assert found["AAA001"].findings[0].evidence == (
+        Evidence("also BBB001", "32 times: Field v is bad."),
+        Evidence("also BBB001", "m32.v is bad."),
+    )
 
 
 def test_of_two_notes_the_one_that_costs_something_says_why() -> None:

@@ -5,8 +5,9 @@ A rule declares in `follows_from` whose findings make its own redundant. `Reach`
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -150,8 +151,12 @@ def _without(
 def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Finding:
     if not under:
         return finding
-    shown = [Evidence(f"also {code}", other.message) for code, other in under[:_MOST_EVIDENCE]]
-    more = len(under) - len(shown)
+    alike = Counter((code, other.message) for code, other in under)
+    shown = [
+        Evidence(f"also {code}", said if count == 1 else f"{many(count, 'time')}: {said}")
+        for (code, said), count in itertools.islice(alike.items(), _MOST_EVIDENCE)
+    ]
+    more = sum(itertools.islice(alike.values(), _MOST_EVIDENCE, None))
     shown += [Evidence("more that follows from it", many(more, "finding"))] if more else []
     # Of two that are as severe, the one that costs something says why.
     worst = max((finding, *(other for _, other in under)), key=lambda one: (one.severity.rank, one.impact is not None))
