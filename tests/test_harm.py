@@ -250,7 +250,27 @@ def test_what_a_table_wastes_in_several_ways_says_that_it_is_a_sum() -> None:
     apart = decided([a_rule_result(findings=(priced(index, at=table), priced(texts, at=table)))], HARM)[0].findings
     assert {one.severity for one in apart} == {NOTE}
     assert apart[0].severity_reason.endswith("a warning from 100 MB and 5% of the table on")
-    assert apart[1].severity_reason.endswith("a warning from 1 GB and 5% of the table on")
+    assert apart[1].severity_reason.endswith("a warning from 1 GB and 20% of the table on")
+
+
+@pytest.mark.parametrize(
+    ("share", "added", "is_by_writer", "severity"),
+    [
+        (0.04, None, False, NOTE),
+        (0.06, None, False, WARNING),
+        (0.19, None, True, NOTE),
+        (0.21, None, True, WARNING),
+        # What rows have begun to have counts by the rows to come.
+        (0.01, 0.21, True, WARNING),
+        (0.01, 0.19, True, NOTE),
+    ],
+)
+def test_share_of_the_table_that_is_worth_a_change(
+    share: float, added: float | None, is_by_writer: bool, severity: Severity
+) -> None:
+    wasted = impact(Currency.BYTES, share * 100_000 * MB, whole=100_000 * MB)
+    cost = replace(wasted, added_share=added, is_saved_by_writer=is_by_writer)
+    assert of(priced(cost))[0].severity is severity
 
 
 def test_limit_of_which_the_rate_is_not_known_says_so() -> None:

@@ -84,7 +84,7 @@ def _from(impact: Impact, harm: Harm) -> str:
         case Currency.FAMILY:
             least = number(harm.min_names)
         case Currency.BYTES:
-            least = f"{size(_least_bytes(impact, harm))} and {percent(harm.min_bytes_share)} of the table"
+            least = f"{size(_least_bytes(impact, harm))} and {percent(_least_bytes_share(impact, harm))} of the table"
         case Currency.MONEY:
             least = f"${number(harm.min_money)} a month and {percent(harm.min_money_share)} of the cost"
         case Currency.READS:
@@ -234,7 +234,7 @@ def severity_of(impact: Impact, harm: Harm) -> Severity:
         case Currency.BYTES:
             least = _least_bytes(impact, harm)
             share = impact.share if impact.added_share is None else max(impact.share or 0.0, impact.added_share)
-            return _if(_is_material(impact, share, least, harm.min_bytes_share, harm.horizon.days))
+            return _if(_is_material(impact, share, least, _least_bytes_share(impact, harm), harm.horizon.days))
         case Currency.MONEY:
             return _if(_is_material(impact, impact.share, harm.min_money, harm.min_money_share, harm.warning_days))
         case Currency.MECHANISM:
@@ -309,6 +309,10 @@ def _series(impact: Impact, harm: Harm) -> Severity:
 
 def _least_bytes(impact: Impact, harm: Harm) -> float:
     return max(harm.min_bytes, harm.min_bytes_by_writer) if impact.is_saved_by_writer else harm.min_bytes
+
+
+def _least_bytes_share(impact: Impact, harm: Harm) -> float:
+    return max(harm.min_bytes_share, harm.min_bytes_share_by_writer if impact.is_saved_by_writer else 0.0)
 
 
 def _least_series(impact: Impact, harm: Harm) -> float:

@@ -80,6 +80,10 @@ class Harm(Model):
     """
     min_bytes_share: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Minimum share of the table and its indexes: a smaller share does not fill the disk."""
+    min_bytes_share_by_writer: Annotated[float, Field(ge=0, le=1)] = 0.2
+    """The same of what only a changed writer can save: a tenth is no reason to change a program, which is often not
+    one's own.
+    """
     max_bytes: Size | None = None
     """Disk space for data and indexes. Only MongoDB reports the size of its disk."""
     min_money: _Amount = 10

@@ -147,7 +147,8 @@ def _finding(case: Case, measurement: Measurement, found: ExcessRows) -> Finding
     row_bytes = _row_bytes(priced, measurement)
     per_day, added = found.excess_per_day * row_bytes, found.excess_per_day * days
     now = costs.at_most(added * row_bytes, priced.whole)
-    impact = replace(priced, now=now, per_day=per_day, ahead_days=None, is_saved_by_writer=True)
+    share = min(found.excess_per_day / found.per_day, 1.0)
+    impact = replace(priced, now=now, per_day=per_day, ahead_days=None, added_share=share, is_saved_by_writer=True)
     since, before, after = written(found.since), number(_round(found.before_per_day)), number(_round(found.per_day))
     also = [f"{column}={value}" for column, value in found.also]
     of = f"{_value(found)} ({', '.join(also)})" if also else _value(found)
