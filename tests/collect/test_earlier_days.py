@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from tests.analysis.cardinality.test_arrivals import Memory
-from tests.builders import NOW, a_field, a_measurement, a_source, a_tag
+from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.engines.traits import SHARE_SQL
@@ -19,13 +19,14 @@ from tests.servers import Influxd
 from tsaudit.collect import catalog, earlier_days
 from tsaudit.collect.catalog import _fingerprint
 from tsaudit.collect.draft import Column, Draft
-from tsaudit.collect.earlier_days import take_over
+from tsaudit.collect.earlier_days import ended_queries, take_over
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.columns import Arrivals, SeriesSince
 from tsaudit.model.facts import FACTS
 from tsaudit.model.figures import Count, Gap, How, Reason, Window
 from tsaudit.model.profile import Profile
+from tsaudit.model.server import StoredQuery
 
 DEAR = {"series_listing", "row_sample", "null_counts", "row_count"}
 
@@ -347,3 +348,16 @@ def test_index_of_the_present_is_no_observation_of_a_past_day(influxd: Influxd) 
     # The night after a day still shows it.
     _collected(target, -0.9, memory=memory)
     assert len(memory.sets) == 4
+
+
+def test_queries_that_are_not_listed_anymore_are_kept() -> None:
+    def of(*names: str) -> tuple[StoredQuery, ...]:
+        return tuple(StoredQuery(name, f"SELECT {name}", None, None, database="d") for name in names)
+
+    previous = a_profile(stored_queries=of("a", "b"), ended_queries=of("c", "d"))
+    assert ended_queries(of("b", "d"), previous) == of("c", "a")
+    # If they cannot be listed, nobody knows, and the next audit still does.
+    assert ended_queries(None, previous) == of("c", "d", "a", "b")
+    assert ended_queries((), None) == ()
+    many = of(*(f"q{n}" for n in range(150)))
+    assert ended_queries((), dataclasses.replace(previous, stored_queries=many)) == many[50:]

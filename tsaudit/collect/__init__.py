@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.collect import catalog
 from tsaudit.collect.cross_checks import cross_checked, without_unusable_figures
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse, with_column_ends
+from tsaudit.collect.earlier_days import Comparison, ValueMemory, ended_queries, reuse, with_column_ends
 from tsaudit.collect.measuring import MeasuringContext, MeasuringStep, contained, measuring_of
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.opening import of_package
@@ -86,6 +86,7 @@ def collect(
         statements=runner.statements_about(None),
         reused=len(reused),
         stored_queries=stored,
+        ended_queries=ended_queries(stored, previous),
         storage=storage,
         server=status,
     )

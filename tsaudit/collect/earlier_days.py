@@ -23,6 +23,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.model.columns import Arrivals, FieldEnd, ValuesOverTime
 from tsaudit.model.figures import FOREVER, Count, How, Ratio, Reason, Subject, Window, utc_now
 from tsaudit.model.profile import Database, Measurement, Profile
+from tsaudit.model.server import StoredQuery
 from tsaudit.model.timeline import SAME_DAY
 
 if TYPE_CHECKING:
@@ -114,6 +115,23 @@ def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:
     if before.rows is None or before.rows.source.how is not How.EXACT or before.later_rows is not False:
         return False
     return not before.rows.value or (before.first_time is not None and before.first_time >= window.start)
+
+
+_MOST_ENDED_QUERIES: Final = 100
+"""A program that gives a query another name each time would otherwise make each profile larger than the last."""
+
+
+def ended_queries(listed: Sequence[StoredQuery] | None, previous: Profile | None) -> tuple[StoredQuery, ...]:
+    """The queries that audits of earlier days listed and this one did not, those that ended last at the end.
+
+    `listed`: None if they could not be listed now. `previous`: the newest profile of an earlier day.
+    """
+    if previous is None:
+        return ()
+    now = {(query.database, query.name) for query in listed or ()}
+    known = (*previous.ended_queries, *(previous.stored_queries or ()))
+    last = {(query.database, query.name): query for query in known}
+    return tuple(query for key, query in last.items() if key not in now)[-_MOST_ENDED_QUERIES:]
 
 
 def with_column_ends(profile: Profile, previous: Profile | None) -> Profile:

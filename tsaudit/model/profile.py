@@ -256,6 +256,8 @@ class Profile:
     """Settings for this target that have no effect. Also empty if the server did not report what exists."""
     stored_queries: tuple[StoredQuery, ...] | None = None
     """Enabled scheduled queries, by name. None: not measured, or the engine has none."""
+    ended_queries: tuple[StoredQuery, ...] = ()
+    """Scheduled queries that audits of earlier days listed and this one did not, as they were last."""
     storage: Storage | None = None
     """Storage of all databases together, if they are one file. None: they are not, or it was not measured."""
     server: ServerStatus | None = None

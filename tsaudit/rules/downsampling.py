@@ -1,15 +1,18 @@
-"""What queries of the server write by themselves, and which of them write nothing: a new default retention policy left
-them behind, their source ended, or they are gone.
+"""What queries of the server write by themselves, and which summaries get nothing: a new default retention policy left
+the queries behind, their source ended, they fail, or they are gone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.engine import Downsampling
+from tsaudit.engines.quoting import Qualified
 from tsaudit.model.figures import FOREVER, Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Database, Measurement
@@ -23,6 +26,12 @@ _PAUSE: Final = timedelta(days=1)
 """Writers may stop for less than that, such as for the night: our default."""
 _ENDED: Final = timedelta(days=4)
 """A source may pause for a long weekend: our default."""
+_MISSED: Final = 3
+"""A summary has the time when its interval begins, and is written when it is over: after so many intervals without a
+row, two are missing for certain. Our default.
+"""
+_GIVEN_UP: Final = timedelta(days=14)
+"""For so long after the first rows were deleted without a summary, somebody may still want it: our default."""
 _FACTS: Final = frozenset({"measurements", "row_count", "row_sample", "time_extents"})
 """Facts without which the newest rows of a measurement are not known."""
 _Since = tuple[Downsampling, datetime]
@@ -55,16 +64,32 @@ def _policy(database: Database) -> Retention | None:
     return next((p for p in policies if (p.policy == database.own_name if database.policy_of else p.default)), None)
 
 
-def left_behind(case: Case) -> Iterator[Finding]:
+def without_input(case: Case) -> Iterator[Finding]:
+    """Summaries that get nothing anymore, and the queries that write nothing: one finding for each cause."""
+    stopped = _stopped(case)
+    known = {(one.place.name, one.summary.name) for one in stopped}
+    queries = [
+        query
+        for query in case.engine.downsamplings(case.profile)
+        if not any((query.source, name) in known for name in query.reads)
+    ]
+    yield from _left_behind(case, queries)
+    yield from _dried_up(case, queries)
+    for database in case.profile.databases:
+        if found := [one for one in stopped if one.place.server_name == database.name]:
+            yield _without_query(case, found)
+
+
+def _left_behind(case: Case, queries: Sequence[Downsampling]) -> Iterator[Finding]:
     """Queries whose retention policy was written until another one became the default: one finding for each policy."""
     found: dict[tuple[str, str], list[_Since]] = {}
     written = results(case)
-    for query in case.engine.downsamplings(case.profile):
+    for query in queries:
         until = _newest(case, query.source, query.reads)
         if until is not None and _is_taken_over(case, query, until, written):
             found.setdefault((query.database, query.policy), []).append((query, until))
-    for queries in found.values():
-        yield _of_another_policy(case, queries)
+    for since in found.values():
+        yield _of_another_policy(case, since)
 
 
 def _is_taken_over(case: Case, query: Downsampling, until: datetime, written: Collection[tuple[str, str]]) -> bool:
@@ -84,13 +109,13 @@ def _is_taken_over(case: Case, query: Downsampling, until: datetime, written: Co
     return first is not None and last is not None and first >= until - patience and now - last <= patience
 
 
-def dried_up(case: Case) -> Iterator[Finding]:
+def _dried_up(case: Case, queries: Sequence[Downsampling]) -> Iterator[Finding]:
     """Queries whose source ended while other measurements of the database are written: one finding for each database,
     and one for each source that goes on under another name.
     """
     found: dict[tuple[str, str], list[_Since]] = {}
     written, now = results(case), case.profile.window.end
-    for query in case.engine.downsamplings(case.profile):
+    for query in queries:
         until, patience = _newest(case, query.source, query.reads), max(_INTERVALS * query.every, _ENDED)
         if until is None or now - until <= patience or _is_taken_over(case, query, until, written):
             continue
@@ -98,8 +123,8 @@ def dried_up(case: Case) -> Iterator[Finding]:
         is_result = any((query.source, name) in written for name in query.reads)
         if not is_result and (result is None or result - until <= patience) and _goes_on(case, query, written):
             found.setdefault((query.database, _successor(case, query, until)), []).append((query, until))
-    for (_, successor), queries in found.items():
-        yield _without_source(case, queries, successor)
+    for (_, successor), since in found.items():
+        yield _without_source(case, since, successor)
 
 
 def _goes_on(case: Case, query: Downsampling, written: Collection[tuple[str, str]]) -> bool:
@@ -129,43 +154,132 @@ def _successor(case: Case, query: Downsampling, until: datetime) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-_Ended = tuple[Measurement, Database, datetime]
-"""A summary, the longest-kept database that still has what it sums up, and the newest row of the summary."""
+@dataclass(frozen=True, slots=True)
+class _Stopped:
+    """A summary that gets nothing anymore, although what it sums up goes on, and is deleted sooner."""
+
+    summary: Measurement
+    place: Database
+    """The database of the summary, or the retention policy that is audited as one."""
+    source: Measurement
+    kept: Retention
+    """The retention policy of the source."""
+    until: datetime
+    """The newest row of the summary."""
+    every: timedelta
+    query: Downsampling | None
+    """What writes it, or wrote it when an audit of an earlier day listed it; None if nothing is known of that."""
+    is_there: bool
+    """Whether that query is still there."""
+    is_wanted: bool
+    """Whether another query reads the summary, or nothing else in its policy is written."""
+
+    @property
+    def label(self) -> str:
+        return _label(self.place, self.summary.name)
+
+    @property
+    def ends(self) -> datetime:
+        """From when on what was not summed up is deleted."""
+        return self.until + timedelta(seconds=float(self.kept.duration_s))
 
 
-def orphaned(case: Case) -> Iterator[Finding]:
-    """Summaries that ended while what they sum up goes on, and that no query writes: one finding for each retention
-    policy, about those that ended last. Others ended before, while these went on, so somebody may have wanted that.
+def _label(place: Database, name: str) -> str:
+    kept = _policy(place)
+    return f"{kept.policy if kept and kept.policy else place.own_name}.{name}"
+
+
+def _stopped(case: Case) -> list[_Stopped]:
+    """The summaries of each database that ended last, about together. Others ended before, while these went on, so
+    somebody may have wanted that.
     """
-    written, stored = results(case), case.profile.stored_queries
-    known = {query.statement for query in case.engine.downsamplings(case.profile)}
-    unknown = [query.statement for query in stored or () if query.statement not in known]
-    for database in case.profile.databases if stored is not None else ():
-        if any(database.server_name in one and database.own_name in one for one in unknown):
+    profile = case.profile
+    if profile.stored_queries is None:
+        return []
+    queries = case.engine.downsamplings(profile)
+    ended = case.engine.downsamplings(replace(profile, stored_queries=profile.ended_queries))
+    known = {query.statement for query in queries}
+    unknown = [query.statement for query in profile.stored_queries if query.statement not in known]
+    named: dict[str, list[Measurement]] = defaultdict(list)
+    for measurement in profile.measurements:
+        named[measurement.name].append(measurement)
+    found: dict[str, list[_Stopped]] = defaultdict(list)
+    for place in profile.databases:
+        policy = _policy(place)
+        if policy is None or any(place.server_name in one and policy.policy in one for one in unknown):
             continue
-        inside = [m for m in case.profile.measurements if m.database == database.name]
-        found = [end for m in inside if (m.database, m.name) not in written and (end := _ended(case, database, m))]
-        last = max((until for _, _, until in found), default=None)
-        if last is not None:
-            goes_on = any(m.last_time and m.last_time - last > _PAUSE for m in inside)
-            yield _without_query(database, [one for one in found if last - one[2] <= _PAUSE], goes_on=goes_on)
+        for one in (m for m in profile.measurements if m.database == place.name):
+            if (stop := _stop(case, place, one, queries, ended, named)) is not None:
+                found[place.server_name].append(stop)
+    last = {name: max(one.until for one in stops) for name, stops in found.items()}
+    together = (one for name, stops in found.items() for one in stops if last[name] - one.until <= _PAUSE + one.every)
+    return sorted(together, key=lambda one: one.every)
 
 
-def _ended(case: Case, database: Database, summary: Measurement) -> _Ended | None:
-    """The measurement, if it has ended, had a row per interval before, at whole intervals, as queries of the server
-    write them, and another policy that keeps points for a shorter time has the same fields more often, up to now.
+def _stop(
+    case: Case,
+    place: Database,
+    summary: Measurement,
+    queries: Sequence[Downsampling],
+    ended: Sequence[Downsampling],
+    named: Mapping[str, Sequence[Measurement]],
+) -> _Stopped | None:
+    """How the measurement ended, if it had a row per interval before, and what it sums up goes on in another policy,
+    which keeps points for a shorter time. `named`: the measurements by name.
     """
-    now, until, every = case.profile.window.end, _newest(case, database.name, [summary.name]), regular_interval(summary)
-    if until is None or every is None or now - until <= _INTERVALS * every + _PAUSE:
+    from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
+
+    now, until, every = case.profile.window.end, _newest(case, place.name, [summary.name]), regular_interval(summary)
+    if until is None or every is None or now - until <= _MISSED * every + _PAUSE:
         return None
-    if (until - datetime(1970, 1, 1, tzinfo=UTC)) % min(every, timedelta(hours=1)):
+    writers = [one for one in queries if one.target == place.name and summary.name in one.writes]
+    query = next((one for one in (*writers, *ended) if one.target == place.name and summary.name in one.writes), None)
+    is_read = any(one.source == place.name and summary.name in one.reads for one in queries)
+    places = {d.name: d for d in case.profile.databases if d.server_name == place.server_name and d != place}
+    if query is not None:
+        names = [summary.name] if query.reads == query.writes else query.reads
+        sources = [m for name in names for m in named[name] if m.database == query.source]
+    elif (until - datetime(1970, 1, 1, tzinfo=UTC)) % min(every, timedelta(hours=1)):
+        return None  # Queries of the server write whole intervals.
+    else:
+        finer = [
+            m
+            for m in named[summary.name]
+            if m.database in places and (often := regular_interval(m)) is not None and 2 * often <= every
+        ]
+        # What is summed up in steps may have only fields of the step before.
+        keys = {field.key for m in finer for field in m.fields}
+        is_known = is_read or any(
+            key == f.key or is_same_but_for_affix(key, f.key) for key in keys for f in summary.fields
+        )
+        sources = [m for m in finer if is_known and _is_summed_up(case, m, summary, until)]
+    sources = [m for m in sources if m.database in places and _is_recent(case, m)]
+    source = max(sources, key=lambda m: _kept_s(places[m.database]), default=None)
+    if source is None or _kept_s(places[source.database]) >= _kept_s(place):
         return None
-    places = {d.name: d for d in case.profile.databases if d.server_name == database.server_name and d != database}
-    going_on = (m for m in case.profile.measurements if m.database in places and _is_summed_up(m, summary, every))
-    newest = ((places[m.database], _newest(case, m.database, [m.name])) for m in going_on)
-    sources = [place for place, time in newest if time is not None and now - time <= _PAUSE]
-    longest = max(sources, key=_kept_s, default=database)
-    return (summary, longest, until) if _kept_s(longest) < _kept_s(database) else None
+    if writers and (" WHERE " in writers[0].statement or not _went_on(case, writers[0], source, until, every)):
+        return None  # It may have found nothing.
+    kept = _policy(places[source.database])
+    assert kept is not None
+    beside = (m for m in case.profile.measurements if m.database == place.name)
+    is_wanted = bool(is_read or writers) or not any(m.last_time and m.last_time - until > _PAUSE for m in beside)
+    return _Stopped(summary, place, source, kept, until, every, query, bool(writers), is_wanted)
+
+
+def _is_recent(case: Case, measurement: Measurement) -> bool:
+    newest = _newest(case, measurement.database, [measurement.name])
+    return newest is not None and case.profile.window.end - newest <= _PAUSE
+
+
+def _went_on(case: Case, query: Downsampling, source: Measurement, until: datetime, every: timedelta) -> bool:
+    """Whether an earlier audit found the query, and rows that it should have summed up: it is not new, and the source
+    did not just come back from a pause.
+    """
+    previous, earlier = case.timeline.previous, case.timeline.earlier(source)
+    if previous is None or earlier is None or earlier.last_time is None:
+        return False
+    is_listed = any(query.statement == one.statement for one in previous.stored_queries or ())
+    return is_listed and case.timeline.is_older(case.profile, 2 * every) and earlier.last_time > until + every
 
 
 def _kept_s(database: Database) -> float:
@@ -181,40 +295,127 @@ def regular_interval(measurement: Measurement) -> timedelta | None:
     return timedelta(seconds=max(regular)) if regular and len(regular) == len(fields) else None
 
 
-def _is_summed_up(source: Measurement, summary: Measurement, every: timedelta) -> bool:
-    """Whether the summary, with a row per `every`, may be one of the source: `mean_amps` of `amps`."""
-    from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
-
-    often, keys = regular_interval(source), [field.key for field in source.fields]
-    if source.name != summary.name or often is None or 2 * often > every:
+def _is_summed_up(case: Case, source: Measurement, summary: Measurement, until: datetime) -> bool:
+    """Whether the summary may be one of the source. With the same fields, it is one only if the source was there before
+    the summary ended: otherwise, somebody may write to another policy since then, and more often.
+    """
+    if not {tag.key for tag in summary.tags} <= {tag.key for tag in source.tags}:
         return False
-    is_known = (any(key == f.key or is_same_but_for_affix(key, f.key) for key in keys) for f in summary.fields)
-    return all(is_known) and {tag.key for tag in summary.tags} <= {tag.key for tag in source.tags}
+    if {field.key for field in summary.fields} != {field.key for field in source.fields}:
+        return True
+    days = [point.day for point in case.timeline.of("fields", Subject(source.database, source.name))]
+    if any(one < until.date() for one in days):
+        return True
+    began = _PAUSE + case.profile.window.end - until
+    return any(one >= began for one in _spans(case, source))
 
 
-def _without_query(database: Database, ended: Sequence[_Ended], *, goes_on: bool) -> Finding:
-    """`goes_on`: whether something else is still written there."""
-    names, source, until = [m.name for m, _, _ in ended], ended[0][1], min(time for _, _, time in ended)
-    kept, them = _policy(source), "them" if ended[1:] else "it"
-    assert kept is not None
-    what = f"{many(len(names), 'summary')} of {listed(names, 4)}"
-    how = "the list of continuous queries, and the newest row of each measurement"
-    lost = _lost(kept, until)
+def _spans(case: Case, source: Measurement) -> Iterator[timedelta]:
+    """For how long the source has rows, at least: since the oldest row that was read, and as many as there are."""
+    if source.first_time is not None:
+        yield case.profile.window.end - source.first_time
+    often, rows, series = regular_interval(source), source.rows, source.series
+    if often is not None and rows is not None and series is not None and series.value:
+        yield often * (rows.value / series.value)
+
+
+def _built_on(case: Case, stopped: Sequence[_Stopped]) -> tuple[list[str], list[str]]:
+    """The queries that read these summaries, or each other, and what they write."""
+    queries = case.engine.downsamplings(case.profile)
+    places = {one.name: one for one in case.profile.databases}
+    reached = {(one.place.name, one.summary.name) for one in stopped}
+    named, written = list[str](), list[str]()
+    while found := [
+        query
+        for query in queries
+        if query.name not in named and any((query.source, name) in reached for name in query.reads)
+    ]:
+        for query in found:
+            new = [name for name in query.writes if (query.target, name) not in reached and query.target in places]
+            named.append(query.name)
+            written += [_label(places[query.target], name) for name in new]
+            reached |= {(query.target, name) for name in new}
+    return named, written
+
+
+def _without_query(case: Case, stopped: Sequence[_Stopped]) -> Finding:
+    """Of summaries of one database that ended about together."""
+    queries, built = _built_on(case, stopped)
+    first, until = min(stopped, key=lambda one: one.ends), max(one.until for one in stopped)
+    names, source = [one.label for one in stopped], f"{first.kept.policy}.{first.source.name}"
+    has, them = ("have" if names[1:] else "has"), ("them" if names[1:] else "it")
+    failing = list(dict.fromkeys(one.query.name for one in stopped if one.query and one.is_there))
+    why = f"{listed(failing, 4)} write{'' if failing[1:] else 's'} nothing" if failing else ""
+    why = why or f"no continuous query writes {them}"
+    further = (
+        f" {listed(queries, 4)} read{'' if queries[1:] else 's'} {them}, so that {listed(built, 4)} "
+        f"get{'' if built[1:] else 's'} nothing, either."
+        if built
+        else ""
+    )
+    is_late = case.profile.window.end - first.ends > _GIVEN_UP
+    is_wanted = any(one.is_wanted for one in stopped) and not is_late
+    doubt = (
+        f"{first.kept.policy} has deleted what was not summed up first more than {_GIVEN_UP.days} days ago"
+        if is_late
+        else "others of the policy are written"
+    )
     return Finding(
-        subject=Subject(database.name),
-        message=f"{what} w{'ere' if names[1:] else 'as'} not written since {instant(until)}, although the same "
-        f"measurements of {kept.policy} are, and no continuous query writes {them}.",
-        headline=f"{what} ended on {instant(until)}, while {kept.policy} is still written",
-        impact=None if goes_on else Impact(Currency.MECHANISM, is_enforced=None, consequence=lost, how=how),
-        severity_reason="somebody may have ended it on purpose: others of the policy are written" if goes_on else "",
-        fix=f"Create the continuous queries that wrote {them} again: a restored database has none. Write what is "
-        f"missing since then with SELECT ... INTO before {kept.policy} deletes it. If another program wrote {them}, "
-        "start it again.",
+        subject=Subject(stopped[0].place.name),
+        message=f"{listed(names, 4)} {has} had no row since {instant(until)}, although {source} has, and "
+        f"{why}.{further}",
+        headline=f"{listed([*names, *built], 4)} {'have' if (*names, *built)[1:] else 'has'} had no row since "
+        f"{instant(until)}, and {source} is kept for only {duration(float(first.kept.duration_s))}",
+        impact=_cost(case, first.kept, first.until) if is_wanted else None,
+        severity_reason="" if is_wanted else f"somebody may have ended {them} on purpose: {doubt}",
+        fix=" ".join(_fixes(case, stopped, queries)),
         observed=float(len(names)),
         unit="measurements",
-        evidence=tuple(Evidence(m.name, f"newest row {instant(time)}") for m, _, time in ended[:8]),
+        evidence=tuple(Evidence(one.label, f"newest row {instant(one.until)}") for one in stopped[:8]),
         since=until.date(),
         facts=("scheduled_queries", "row_sample"),
+    )
+
+
+_MOST_STATEMENTS: Final = 2
+"""A finding has room for so many: the others are alike."""
+
+
+def _fixes(case: Case, stopped: Sequence[_Stopped], queries: Sequence[str]) -> Iterator[str]:
+    """What to do, in sentences."""
+    quoted, first = case.engine.quoted, min(stopped, key=lambda one: one.ends)
+    is_left = case.profile.window.end < first.ends
+    for one in stopped[:_MOST_STATEMENTS]:
+        since = one.until + one.every
+        if one.query is None:
+            tags = ", ".join([f"time({_literal(one.every)})", *(quoted(tag.key) for tag in one.summary.tags)])
+            target, source = (quoted(Qualified(m.database, m.name, m.path)) for m in (one.summary, one.source))
+            begin = f"time >= '{since:%Y-%m-%dT%H:%M:%SZ}'"
+            again = f"SELECT ... INTO {target} FROM {source} WHERE {begin} GROUP BY {tags}"  # noqa: S608 -- only shown
+            yield (
+                f"Create the continuous query that wrote {one.label} again: a restored database has none. If another "
+                "program wrote it, start it again."
+            )
+        else:
+            again = case.engine.repetition(one.query, since)
+            yield (
+                f"Find out why {one.query.name} writes nothing: run what it runs, and read the server's log."
+                if one.is_there
+                else f"Create {one.query.name} again, unless somebody dropped it on purpose: `{one.query.statement}`."
+            )
+        before = f"before {day(first.ends)}, or raise the duration of {one.kept.policy} first" if is_left else "now"
+        yield f"Write what is missing {before}: `{again}`."
+    if stopped[_MOST_STATEMENTS:]:
+        yield f"Likewise {listed([one.label for one in stopped[_MOST_STATEMENTS:]], 4)}."
+    if queries:
+        yield f"Then run what {listed(queries, 4)} should have written since then in the same way."
+
+
+def _literal(every: timedelta) -> str:
+    """As InfluxQL writes it: `1m`, `90s`."""
+    seconds = round(every.total_seconds())
+    return next(
+        f"{seconds // of}{unit}" for unit, of in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)) if seconds % of == 0
     )
 
 
@@ -237,7 +438,7 @@ def _of_another_policy(case: Case, queries: Sequence[_Since]) -> Finding:
         headline=f"the points go to retention policy {kept.policy}, no longer to {query.policy}",
         group=query.policy,
         fix=case.engine.redirection(query, kept.policy) + (f" Likewise {listed(others, 4)}." if others else ""),
-        lost=_lost(kept, until),
+        impact=_cost(case, kept, until),
     )
 
 
@@ -247,7 +448,15 @@ def _without_source(case: Case, queries: Sequence[_Since], successor: str) -> Fi
     until = instant(min(newest for _, newest in queries))
     ended = f"{listed(sources, 4)} w{'ere' if sources[1:] else 'as'} not written since {until}"
     kept = next((_policy(one) for one in case.profile.databases if one.name == query.source), None)
-    fix = "Find what wrote the source, and whether it writes under another name now. If nobody needs it anymore, drop "
+    places = {d.name: d for d in case.profile.databases if d.server_name == query.database and d.name != query.source}
+    elsewhere = sorted(
+        _label(places[m.database], m.name)
+        for m in case.profile.measurements
+        if m.name in sources and m.database in places and _is_recent(case, m)
+    )
+    fix = "Find what wrote the source, and whether it writes under another name now."
+    fix += f" {listed(elsewhere, 4)} {'are' if elsewhere[1:] else 'is'} still written." if elsewhere else ""
+    fix += "" if elsewhere else f" If nobody needs it anymore, drop {them}."
     return _finding(
         queries,
         f"{ended}, although others are{f'; {successor} with the same fields is, since then' if successor else ''}",
@@ -256,22 +465,23 @@ def _without_source(case: Case, queries: Sequence[_Since], successor: str) -> Fi
         fix=f"Let {them} read {successor}, and write what was not summed up meanwhile with SELECT ... INTO, whole "
         "intervals only."
         if successor
-        else f"{fix}{them}.",
-        lost=_lost(kept, queries[0][1]) if successor else "",
+        else fix,
+        impact=_cost(case, kept, queries[0][1]) if successor else None,
     )
 
 
-def _finding(queries: Sequence[_Since], why: str, *, headline: str, group: str, fix: str, lost: str) -> Finding:
-    """`lost`: the consequence; empty for a note."""
+def _finding(
+    queries: Sequence[_Since], why: str, *, headline: str, group: str, fix: str, impact: Impact | None
+) -> Finding:
+    """`impact`: None for a note."""
     names = [one.name for one, _ in queries]
     writes = f"{many(len(names), 'continuous query')} write{'' if names[1:] else 's'} nothing ({listed(names, 4)})"
-    how = "the list of continuous queries, and the newest row of each measurement"
     return Finding(
         subject=Subject(queries[0][0].database, f"continuous queries of {group}"),
         message=f"{writes}: {why}.",
         headline=f"{writes}: {headline}",
-        impact=Impact(Currency.MECHANISM, is_enforced=None, consequence=lost, how=how) if lost else None,
-        severity_reason="" if lost else "somebody may have ended the source on purpose",
+        impact=impact,
+        severity_reason="" if impact else "somebody may have ended the source on purpose",
         fix=fix,
         observed=float(len(queries)),
         unit="continuous queries",
@@ -284,12 +494,19 @@ def _finding(queries: Sequence[_Since], why: str, *, headline: str, group: str, 
     )
 
 
-def _lost(kept: Retention | None, until: datetime) -> str:
-    """What is lost because nobody has summed it up. `kept`: None if it is not known."""
+def _cost(case: Case, kept: Retention | None, until: datetime) -> Impact:
+    """That nobody has summed up what came after `until`. `kept`: the policy of what came; None if it is not known."""
+    how = "the list of continuous queries, and the newest row of each measurement"
     if kept is None or kept.duration_s == FOREVER:
-        return "What they should have written is missing."
-    ends = day(until + timedelta(seconds=float(kept.duration_s)))
-    return (
-        f"{kept.policy} keeps points for {duration(kept.duration_s)}: from {ends} on, they are deleted, and nothing is "
-        "left of them."
+        lost = "What they should have written is missing."
+        return Impact(Currency.MECHANISM, is_enforced=None, consequence=lost, how=how)
+    ends, now, server = until + timedelta(seconds=float(kept.duration_s)), case.profile.window.end, case.profile.server
+    is_deleted = server is None or server.settings.get("retention_enabled") != 0
+    return Impact(
+        Currency.MECHANISM,
+        days_left=(ends - now) / timedelta(days=1),
+        is_enforced=True if is_deleted else None,
+        consequence=f"{kept.policy} keeps points for {duration(kept.duration_s)}: from {day(ends)} on, they are "
+        "deleted, and nothing is left of them.",
+        how=how,
     )

@@ -1,16 +1,16 @@
-"""Continuous queries that run and write nothing, on a real server."""
+"""Continuous queries that write nothing, and summaries that get nothing, on a real server."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.collecting import collected
 from tests.databases import influxql, new_name, write_lines
 from tests.servers import ADMIN, Influxd
@@ -21,7 +21,7 @@ from tsaudit.model.figures import FOREVER, Forever, Gap, Reason, Subject
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Database, Profile
 from tsaudit.model.rows import FieldRhythm, Rhythms
-from tsaudit.model.server import StoredQuery
+from tsaudit.model.server import ServerStatus, StoredQuery
 from tsaudit.model.storage import Retention
 from tsaudit.model.timeline import Point, Timeline
 
@@ -119,26 +119,32 @@ def test_queries_that_are_well(influxd: Influxd, writers: tuple[Written, ...]) -
 
 
 @pytest.mark.parametrize(
-    "writers",
+    ("writers", "what"),
     [
         # Switched off, and never switched off where the query is.
-        (MOVED, OTHERS),
+        ((MOVED, OTHERS), "If nobody needs it anymore, drop it."),
         # Switched off, after it had been written to both.
-        (MOVED, {FEEDERS: ("weeks", 20 * DAY, 9 * DAY)}, OTHERS),
+        ((MOVED, {FEEDERS: ("weeks", 20 * DAY, 9 * DAY)}, OTHERS), "If nobody needs it anymore, drop it."),
         # Written to both, until somebody stopped one of them.
-        (MOVED, {FEEDERS: ("weeks", 20 * DAY, 0)}),
+        ((MOVED, {FEEDERS: ("weeks", 20 * DAY, 0)}), "weeks.feeder amps is still written."),
         # Only its result has the name.
-        ({FEEDERS: ("autogen", 20 * DAY, 9 * DAY)}, {"amps_1h": ("weeks", 9 * DAY, 0)}),
+        (
+            ({FEEDERS: ("autogen", 20 * DAY, 9 * DAY)}, {"amps_1h": ("weeks", 9 * DAY, 0)}),
+            "If nobody needs it anymore, drop it.",
+        ),
     ],
     ids=["ended", "ended in both", "both", "other names"],
 )
-def test_source_that_ended_while_others_go_on_is_a_note(influxd: Influxd, writers: tuple[Written, ...]) -> None:
+def test_source_that_ended_while_others_go_on_is_a_note(
+    influxd: Influxd, writers: tuple[Written, ...], what: str
+) -> None:
     _, _, (finding,) = audited(influxd, {"by hour": BY_HOUR}, *writers)
     assert finding.severity is Severity.NOTE
     assert finding.message == (
         "1 continuous query writes nothing (by hour): feeder amps was not written since 2026-03-22 05:50 UTC, although "
         "others are."
     )
+    assert finding.fix == f"Find what wrote the source, and whether it writes under another name now. {what}"
 
 
 def test_query_of_a_result_is_no_second_cause(influxd: Influxd) -> None:
@@ -151,7 +157,7 @@ def test_query_of_a_result_is_no_second_cause(influxd: Influxd) -> None:
     ("began", "severity"),
     [
         # The first audit that saw the new name is the first after the old one ended.
-        (9, "warning"),
+        (9, "critical"),
         # It was there all the time, or came later; and without earlier days, nobody knows.
         (12, "note"),
         (3, "note"),
@@ -175,7 +181,7 @@ def test_source_that_goes_on_under_another_name(influxd: Influxd, began: int | N
     )
     (finding,) = (f for rule, f in evaluate(profile, Timeline(points=points)).findings() if rule.code == "SRV002")
     assert finding.severity == severity
-    if severity == "warning":
+    if severity == "critical":
         assert finding.message.endswith("although others are; amperes with the same fields is, since then.")
         assert "autogen keeps points for 14 days: from 2026-04-05 on, they are deleted" in finding.consequence
 
@@ -224,21 +230,164 @@ def test_summaries_that_no_query_writes_anymore(influxd: Influxd) -> None:
     weeks = (Retention("weeks", 14 * DAY, DAY, default=True),)
     kept = tuple(d if d.policy_of else replace(d, retention=weeks) for d in profile.databases)
     (finding,) = stopped(replace(profile, databases=kept))
-    assert finding.severity is Severity.WARNING
-    assert finding.subject == Subject(f"{target.databases[0]}/years")
+    assert finding.severity is Severity.CRITICAL
+    database = target.databases[0]
+    assert finding.subject == Subject(f"{database}/years")
     assert finding.message == (
-        "2 summaries of feeder amps and pumps were not written since 2026-03-22 05:00 UTC, although the same "
-        "measurements of weeks are, and no continuous query writes them."
+        "years.feeder amps and years.pumps have had no row since 2026-03-22 05:00 UTC, although weeks.feeder amps has, "
+        "and no continuous query writes them."
     )
     assert finding.consequence == (
         "weeks keeps points for 14 days: from 2026-04-05 on, they are deleted, and nothing is left of them."
     )
-    assert "SELECT ... INTO before weeks deletes it" in finding.fix
+    assert (
+        f'Write what is missing before 2026-04-05, or raise the duration of weeks first: `SELECT ... INTO "{database}".'
+        f'"years"."pumps" FROM "{database}"."weeks"."pumps" WHERE time >= \'2026-03-22T06:00:00Z\' GROUP BY time(1h), '
+        '"hall"`.'
+    ) in finding.fix
+
+
+RENAMED = (
+    "SELECT mean(home) AS home INTO {db}.years.:MEASUREMENT FROM (SELECT amps AS home FROM {db}.weeks.pumps WHERE hall "
+    "!= 'h9') WHERE home > 1 GROUP BY time(1h), hall"
+)
+BY_DAY = "SELECT max(home) AS home INTO {db}.autogen.by_day FROM {db}.years.pumps GROUP BY time(1d), hall"
+
+
+def a_lost_query(influxd: Influxd) -> tuple[str, Profile, Profile]:
+    """The profiles of two days, of which only the first lists the query that writes `years.pumps`. Its summaries end
+    two days before, and a query that goes on reads them.
+    """
+    target, _, _ = audited(influxd, {"renamed": RENAMED, "by day": BY_DAY}, {"others": ("weeks", DAY, 0)})
+    database = target.databases[0]
+    for policy, step, last, text in (("weeks", 600, 0, "amps=2.5"), ("years", HOUR, 2 * DAY, "home=2.5")):
+        times = range(NEWEST + 600 - 9 * DAY, NEWEST + 600 - last, step)
+        write_lines(influxd.url, database, (f"pumps,hall=h {text} {time}000000000" for time in times), policy=policy)
+
+    def kept(profile: Profile) -> Profile:
+        weeks = (Retention("weeks", 10 * DAY, DAY, default=True),)
+        return replace(
+            profile, databases=tuple(d if d.policy_of else replace(d, retention=weeks) for d in profile.databases)
+        )
+
+    day = timedelta(days=1)
+    before = replace(collected(target), day=NOW.date() - day, collected_at=NOW - day)
+    influxql(influxd.url, f"DROP CONTINUOUS QUERY renamed ON {database}")
+    return database, kept(before), kept(collected(target, previous=before))
+
+
+def test_lost_query_of_an_earlier_audit_is_created_again(influxd: Influxd) -> None:
+    database, before, profile = a_lost_query(influxd)
+    assert [query.name for query in profile.ended_queries] == ["renamed"]
+    (finding,) = stopped(profile)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message == (
+        "years.pumps has had no row since 2026-03-29 05:00 UTC, although weeks.pumps has, and no continuous query "
+        "writes it."
+    )
+    assert "Then run what by day should have written since then in the same way." in finding.fix
+    # What it says to run is what helps.
+    created, written = re.findall(r"`([^`]*)`", finding.fix)
+    assert "WHERE time >= '2026-03-29T06:00:00Z' AND (home > 1) GROUP BY time(1h), hall" in written
+    target = Target(name="t", engine="influxdb1", url=influxd.url, databases=(database,))
+    for statement in (created, written):
+        influxql(influxd.url, statement, db=database)
+    again = collected(target, previous=profile)
+    assert again.ended_queries == ()
+    summary = next(m for m in again.measurements if m.name == "pumps" and m.database.endswith("/years"))
+    assert summary.last_time is not None
+    assert NOW - summary.last_time <= timedelta(hours=1)
+    # The policies as they are have no duration.
+    assert stopped(replace(again, databases=before.databases)) == []
+
+
+def test_summary_that_another_query_reads_may_have_other_fields(influxd: Influxd) -> None:
+    _, _, profile = a_lost_query(influxd)
+    unknown = replace(profile, ended_queries=())
+    (finding,) = stopped(unknown)
+    assert finding.severity is Severity.CRITICAL
+    assert "SELECT ... INTO" in finding.fix
+    assert "drop" not in finding.fix.lower()
+    # Nobody knows what it sums up.
+    assert stopped(replace(unknown, stored_queries=())) == []
+    # Others of the policy are written, but somebody still needs it.
+    others = a_measurement("others", database=f"{unknown.databases[0].name}/years")
+    (finding,) = stopped(replace(unknown, measurements=(*unknown.measurements, others)))
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_query_that_is_there_and_writes_nothing(influxd: Influxd) -> None:
+    _, before, profile = a_lost_query(influxd)
+    (renamed,) = profile.ended_queries
+    plain = replace(
+        renamed, statement=renamed.statement.replace(" WHERE home > 1", "").replace(" WHERE hall != 'h9'", "")
+    )
+
+    def found(query: StoredQuery, *listed: StoredQuery, ended: timedelta | None = None) -> list[Finding]:
+        then = replace(before, stored_queries=listed)
+        if ended is not None:
+            then = replace(then, measurements=tuple(replace(m, last_time=NOW - ended) for m in then.measurements))
+        now = replace(profile, stored_queries=(query, *(profile.stored_queries or ())), ended_queries=())
+        results = evaluate(now, Timeline(previous=then)).findings()
+        return [finding for rule, finding in results if rule.code == "SRV002"]
+
+    (finding,) = found(plain, plain)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message.endswith("although weeks.pumps has, and renamed writes nothing.")
+    assert "Find out why renamed writes nothing" in finding.fix
+    # It is new; it may have found nothing that meets its condition; and the source was away until now.
+    assert found(plain) == []
+    assert found(renamed, renamed) == []
+    assert found(plain, plain, ended=timedelta(days=2)) == []
 
 
 def test_summary_whose_fields_have_the_same_names() -> None:
     _, (finding,) = with_summaries(fields=(a_field("amps"), a_field("volts")), tags=(a_tag("host"),))
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_severity_is_that_of_the_time_left() -> None:
+    def of(days: int, **changes: Any) -> Severity:
+        profile, _ = with_summaries()
+        weeks = (Retention("weeks", days * DAY, DAY, default=True),)
+        databases = (replace(profile.databases[0], retention=weeks), *profile.databases[1:])
+        (finding,) = stopped(replace(profile, databases=databases, **changes))
+        return finding.severity
+
+    # The summaries ended twelve days ago.
+    assert [of(days) for days in (27, 26, 12, 3)] == [Severity.WARNING, *[Severity.CRITICAL] * 3]
+    # Two weeks after the first points were deleted, somebody has noticed.
+    (late,) = with_summaries(last_time=NOW - timedelta(days=29))[1]
+    assert (late.severity, "14 days ago" in late.severity_reason) == (Severity.NOTE, True)
+    # Nothing is deleted.
+    assert of(14, server=ServerStatus({"retention_enabled": 0})) is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("first_time", "rows", "days", "count"),
+    [
+        # Somebody writes to another policy since then, and more often.
+        (END, 17_280, [], 0),
+        # It was there before: by the rows that were read, by those that were counted, and by an earlier audit.
+        (END - timedelta(days=2), 17_280, [], 1),
+        (NOW, 3 * 14 * 1_440, [], 1),
+        (NOW, 17_280, [13, 12], 1),
+        (NOW, 17_280, [12], 0),
+    ],
+)
+def test_same_fields_are_a_summary_of_what_was_there_before(
+    first_time: datetime, rows: int, days: list[int], count: int
+) -> None:
+    profile, _ = with_summaries(fields=(a_field("amps"), a_field("volts")))
+    times = {"first_time": first_time, "rows": a_count(rows)}
+    raw = tuple(replace(m, **times) for m in profile.measurements[:2])
+    points = {
+        ("fields", Subject("plant", m.name)): tuple(Point(profile.day - timedelta(days=n), 2.0) for n in days)
+        for m in raw
+    }
+    profile = replace(profile, measurements=(*raw, *profile.measurements[2:]))
+    results = evaluate(profile, Timeline(points=points)).findings()
+    assert len([f for rule, f in results if rule.code == "SRV002"]) == count
 
 
 @pytest.mark.parametrize(
@@ -250,7 +399,7 @@ def test_summary_whose_fields_have_the_same_names() -> None:
         {"last_time": END - timedelta(minutes=7)},
         # Both are written as often.
         {"rhythms": MINUTELY},
-        {"last_time": NOW - timedelta(hours=33)},
+        {"last_time": NOW - timedelta(hours=27)},
         {"fields": (a_field("revenue"),)},
         # What has more tags than the source is no summary of it.
         {"tags": (a_tag("shop"),)},
@@ -266,7 +415,7 @@ def test_policy_that_is_no_stopped_summary(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("ended", [{"last_time": END}, {"last_time": None}, {"rhythms": IRREGULAR}])
 def test_summary_of_a_source_that_ended_is_left_out(ended: dict[str, object]) -> None:
     _, (finding,) = with_summaries(ended)
-    assert [one.label for one in finding.evidence] == ["pumps"]
+    assert [one.label for one in finding.evidence] == ["years.pumps"]
 
 
 def test_summary_that_others_outlived_is_a_note() -> None:
@@ -276,7 +425,22 @@ def test_summary_that_others_outlived_is_a_note() -> None:
     assert (finding.severity, finding.observed) == (Severity.NOTE, 1.0)
     ended = replace(written, last_time=END - timedelta(days=9))
     (finding,) = stopped(replace(profile, measurements=(*profile.measurements[:-1], ended)))
-    assert (finding.severity, finding.observed) == (Severity.WARNING, 1.0)
+    assert (finding.severity, finding.observed) == (Severity.CRITICAL, 1.0)
+
+
+def test_steps_of_one_cause_are_one_finding() -> None:
+    """As after a restore: what sums up a summary has no field of the points."""
+    profile, _ = with_summaries()
+    ages = Database("plant/ages", policy_of="plant", retention=(Retention("ages", FOREVER, DAY, default=False),))
+    daily = Rhythms((FieldRhythm("x", 3, 0, float(DAY)),), None, a_source())
+    renamed = {"database": ages.name, "fields": (a_field("max_mean_amps"),), "rhythms": daily}
+    renamed |= {"last_time": END.replace(hour=0, minute=0) - timedelta(days=1)}
+    step = replace(profile.measurements[2], **renamed)
+    both = replace(profile, databases=(*profile.databases, ages), measurements=(*profile.measurements, step))
+    (finding,) = stopped(both)
+    assert finding.subject == Subject("plant/years")
+    assert finding.message.startswith("years.pumps, years.feeder, and ages.pumps have had no row since ")
+    assert "Likewise ages.pumps." in finding.fix
 
 
 def test_summary_that_another_policy_goes_on_with() -> None:
@@ -300,7 +464,7 @@ def summing_up(source: str, target: str = "plant.years") -> StoredQuery:
         {"stored_queries": None},
         # One writes them, and one may.
         {"stored_queries": (summing_up("plant.weeks./.*/"),)},
-        {"stored_queries": (summing_up("(SELECT amps FROM plant.weeks.x)"),)},
+        {"stored_queries": (summing_up("(SELECT amps FROM plant.weeks.x), (SELECT volts FROM plant.weeks.y)"),)},
         {"gaps": (Gap("row_sample", Reason.TIMED_OUT, "", database="plant"),)},
         {"gaps": (Gap("row_sample", Reason.TIMED_OUT, "", database="plant/years"),)},
         {"databases": (Database("plant"), Database("plant/years", policy_of="plant"))},
@@ -314,7 +478,7 @@ def test_summary_is_not_reported_when_unknown(changes: dict[str, Any]) -> None:
 
 def test_query_of_another_database_is_no_writer_of_a_summary() -> None:
     profile, _ = with_summaries()
-    queries = (summing_up("(SELECT amps FROM shop.weeks.x)", "shop.years"),)
+    queries = (summing_up("(SELECT amps FROM shop.weeks.x), (SELECT amps FROM shop.weeks.y)", "shop.years"),)
     assert len(stopped(replace(profile, stored_queries=queries))) == 1
 
 
@@ -397,6 +561,11 @@ def test_statements_that_are_read() -> None:
     inside = (
         "BEGIN SELECT mean(v) INTO d.weeks.z FROM (SELECT v FROM d.weeks.s GROUP BY time(1m)) GROUP BY time(1h) END"
     )
-    assert of(inside) == []
+    assert of(inside) == [("d", ("s",), "d", ("z",), timedelta(hours=1))]
+    several = (
+        "BEGIN SELECT mean(v) INTO d.weeks.z FROM (SELECT v FROM d.weeks.s), (SELECT v FROM d.weeks.r) "
+        "GROUP BY time(1h) END"
+    )
+    assert of(several) == []
     elsewhere = "BEGIN SELECT mean(v) INTO d.weeks.z FROM other.weeks.s GROUP BY time(1h) END"
     assert of(elsewhere) == []

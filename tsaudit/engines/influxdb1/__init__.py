@@ -11,6 +11,8 @@ from tsaudit.engines.engine import Downsampling, Failure, LocalServer, ServerLim
 from tsaudit.engines.influx import InfluxEngine
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from tsaudit.model.profile import Database, Profile
 
 
@@ -91,6 +93,11 @@ class Influxdb1(InfluxEngine):
         from tsaudit.engines.influxdb1 import continuous_queries
 
         return continuous_queries.redirection(query, policy)
+
+    def repetition(self, query: Downsampling, since: datetime) -> str:
+        from tsaudit.engines.influxdb1 import continuous_queries
+
+        return continuous_queries.repetition(query, since)
 
     def enforces_limits(self, profile: Profile) -> bool | None:
         # Only the index in memory, which is the default, enforces limits. The index on disk never rejects a series,

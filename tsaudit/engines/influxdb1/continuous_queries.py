@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.engine import Downsampling
@@ -20,10 +20,12 @@ _SAME: Final = ":MEASUREMENT"
 _PLACE: Final = rf"(?:(?:{_NAME}\.)?{_NAME}?\.)?(?:{_NAME}|{_SAME}|/(?:[^/\\]|\\.)+/)"
 _PARTS: Final = re.compile(rf"(?:(?:(?P<database>{_NAME})\.)?(?P<policy>{_NAME})?\.)?(?P<measurement>.+)", re.DOTALL)
 _QUERY: Final = re.compile(
-    rf"\bBEGIN\s+(?P<select>SELECT\s.+?\sINTO\s+(?P<target>{_PLACE})\s+FROM\s+)"
-    rf"(?P<sources>{_PLACE}(?:\s*,\s*{_PLACE})*)(?P<rest>\s.*?)\s+END\s*$",
+    rf"\bBEGIN\s+(?P<body>SELECT\s.+?\sINTO\s+(?P<target>{_PLACE})\s+FROM\s+(?:\(SELECT\s.+?\sFROM\s+)*"
+    rf"(?P<sources>{_PLACE}(?:\s*,\s*{_PLACE})*)(?P<rest>[\s)].*?))\s+END\s*$",
     re.DOTALL,
 )
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
+_INNERMOST: Final = re.compile(r"\([^()]*\)")
 _EVERY: Final = re.compile(r"\b(?:RESAMPLE EVERY |time\()((?:\d+(?:ms|[smhdw]))+)")
 _RESAMPLE: Final = re.compile(r"\bRESAMPLE\b", re.IGNORECASE)
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -33,8 +35,8 @@ _Place = tuple[str, str, str]
 
 
 def downsamplings(profile: Profile) -> Iterator[Downsampling]:
-    """The continuous queries of the audited databases that read one retention policy of their own database. Those that
-    read another query in parentheses are left out.
+    """The continuous queries of the audited databases that read one retention policy of their own database, also by a
+    query in parentheses. Those that read several such queries are left out.
     """
     defaults = {
         database.name: policy.policy
@@ -84,10 +86,35 @@ def redirection(query: Downsampling, policy: str) -> str:
     )
 
 
+def repetition(query: Downsampling, since: datetime) -> str:
+    """The query's statement for the time since then. A condition on the time applies to queries in parentheses, too."""
+    match = _QUERY.search(query.statement)
+    assert match is not None
+    body, outside = match["body"], _outside(match["body"])
+    by = re.search(r"\sGROUP BY\s", outside)
+    end = by.start() if by else len(body)
+    where = re.search(r"\sWHERE\s", outside[:end])
+    condition = f" AND ({body[where.end() : end]})" if where else ""
+    start = where.start() if where else end
+    return f"{body[:start]} WHERE time >= '{since:%Y-%m-%dT%H:%M:%SZ}'{condition}{body[end:]}"
+
+
+def _outside(text: str) -> str:
+    """The text with everything in quotes or parentheses blanked out, as long as before."""
+    text, before = _QUOTED.sub(_blank, text), ""
+    while text != before:
+        text, before = _INNERMOST.sub(_blank, text), text
+    return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "_" * len(match[0])
+
+
 def _read(query: StoredQuery, profile: Profile, defaults: Mapping[str, str]) -> Downsampling | None:
     match = _QUERY.search(query.statement)
     every = [_seconds(one) for one in _EVERY.findall(query.statement)]
-    if match is None or not every:
+    if match is None or not every or re.search(r"\sFROM\s", _QUOTED.sub(_blank, match["rest"])):
         return None
     sources = [_place(text, query.database, defaults) for text in re.findall(_PLACE, match["sources"])]
     policies = {policy for database, policy, _ in sources if database == query.database}

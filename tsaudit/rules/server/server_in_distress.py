@@ -49,8 +49,10 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
       retention policy since it became the default one, or, as the audits of earlier days show, under another name. A
       source that ended more than four days ago while other measurements are written is a note.
     - Summaries in a retention policy of InfluxDB 1.x that were written at an interval of their own and are not anymore,
-      although a policy that keeps points for a shorter time still gets the same measurements: the continuous queries
-      are gone, as after a restore. If other measurements of the policy are written, it is a note.
+      although a policy that keeps points for a shorter time still gets what they sum up: the continuous queries are
+      gone, as after a restore, or write nothing. It is critical within two weeks of the day from which on points are
+      deleted that nobody has summed up (`critical_days`). It is a note if other measurements of the policy are written
+      and no query reads the summaries, and from two weeks after that day on.
 
     ## Why it matters
 
@@ -74,9 +76,7 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     - Regions of GreptimeDB: https://docs.greptime.com/reference/sql/information-schema/region-peers/
     - Jobs of TimescaleDB: https://docs.timescale.com/api/latest/informational-views/job_stats/
     """
-    yield from downsampling.left_behind(case)
-    yield from downsampling.dried_up(case)
-    yield from downsampling.orphaned(case)
+    yield from downsampling.without_input(case)
     status = case.profile.server
     if status is None:
         return
