@@ -390,6 +390,12 @@ def test_same_fields_are_a_summary_of_what_was_there_before(
     assert len([f for rule, f in results if rule.code == "SRV002"]) == count
 
 
+def test_other_fields_are_a_summary_even_if_only_new_rows_are_left() -> None:
+    profile, _ = with_summaries()
+    raw = tuple(replace(m, first_time=NOW, rows=a_count(1)) for m in profile.measurements[:2])
+    assert len(stopped(replace(profile, measurements=(*raw, *profile.measurements[2:])))) == 1
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -426,6 +432,14 @@ def test_summary_that_others_outlived_is_a_note() -> None:
     ended = replace(written, last_time=END - timedelta(days=9))
     (finding,) = stopped(replace(profile, measurements=(*profile.measurements[:-1], ended)))
     assert (finding.severity, finding.observed) == (Severity.CRITICAL, 1.0)
+
+
+def test_query_that_reads_a_lost_summary_is_no_second_cause() -> None:
+    profile, _ = with_summaries()
+    queries = (summing_up("plant.years.pumps", "plant.ages"),)
+    (finding,) = stopped(replace(profile, stored_queries=queries))
+    assert finding.subject == Subject("plant/years")
+    assert "Then run what q should have written" in finding.fix
 
 
 def test_steps_of_one_cause_are_one_finding() -> None:
