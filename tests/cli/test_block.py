@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 from pydantic import SecretStr
 
 from tests.alerts.builders import an_incident
-from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tests.cli.conftest import Tsaudit
 from tsaudit import alerts, evaluation
 from tsaudit.cli import block, results
@@ -90,6 +90,16 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """80 columns."""
     monkeypatch.setattr("tsaudit.cli.screen.sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"), [("", "3 series"), ("a text column with short values", "3 series by guessed tags")]
+)
+def test_heading_says_that_its_series_follow_from_guessed_tags(reason: str, said: str) -> None:
+    """A tag such as an address makes thousands of what are 25 vehicles."""
+    table = a_measurement(tags=(a_tag(role_reason=reason),), kind=TableKind.SERIES)
+    found = results.of_result(with_plan(), a_profile(table))
+    assert block.heading(found) == ["duckdb 1.0", str(DAY), said]
 
 
 def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None:

@@ -126,11 +126,14 @@ def heading(found: dict[str, Any]) -> list[str]:
     target that has none.
     """
     engine = f"{found['engine']} {found['server_version']}".strip()
-    counted = found["measured"] and found["measured"]["series"]
+    measured = found["measured"]
+    counted = many(measured["series"], "series") if measured and measured["series"] else ""
+    # As a figure by itself, it would be taken for the number of devices.
+    counted += " by guessed tags" if counted and measured["guessed_tags"] else ""
     counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
     audited, failed = (at and instant(datetime.fromisoformat(at)) for at in (found["audited_at"], found["failed_at"]))
     kept = failed and f"as of {audited}, because the audit at {failed} failed"
-    return [part for part in (engine, found["day"], kept, many(counted, "series") if counted else "", counts) if part]
+    return [part for part in (engine, found["day"], kept, counted, counts) if part]
 
 
 def _heading(found: dict[str, Any]) -> Iterator[str]:

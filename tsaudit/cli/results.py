@@ -137,9 +137,12 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
 
 def _measured(profile: Profile) -> dict[str, Any]:
     """The size of the target; null where it is not known."""
+    from tsaudit.text.table_roles import guessed_tags
+
     return {
         "measurements": len(profile.measurements) if profile.all_listed() else None,
         "series": profile.series,
+        "guessed_tags": sum(len(guessed_tags(measurement)) for measurement in profile.measurements),
         "not_measured": len(profile.gaps),
     }
 
