@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,6 +31,12 @@ def collected(target: Target, asked_as: Target | None = None, **settings: Any) -
     return without_unsupported(
         dataclasses.replace(profile, gaps=tuple(gap for gap in profile.gaps if not is_kept_back(gap)))
     )
+
+
+def audited_twice(target: Target) -> Profile:
+    """A profile of the target as of NOW, which knows the one of the day before."""
+    before = collected(target, day=DAY - timedelta(days=1), now=NOW - timedelta(days=1))
+    return collected(target, previous=before)
 
 
 def apart(target: Target, monkeypatch: pytest.MonkeyPatch) -> Profile:

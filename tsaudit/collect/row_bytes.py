@@ -121,8 +121,10 @@ def _confirmed(runner: QueryRunner, draft: Draft, further: Mapping[str, str], sp
     repeated_parts = {name: sizes[name] for group in repeated for name in group.columns if name in sizes}
     equal = _equal_columns(found, texts, read.columns, longest)
     columns = _of_all_rows(draft, read.columns, found)
-    gained = _gained(draft, spread)
-    return RowBytes(columns, repeated, spread.num_rows, counted, repeated_parts, equal, gained, read.larger)
+    lengths = {name: _lengths_of(column) for name, column in found.items() if name in texts and name in columns}
+    known = {one.column for one in read.larger}
+    larger = read.larger + _larger(runner, draft, spread, {k: v for k, v in lengths.items() if k not in known})
+    return RowBytes(columns, repeated, spread.num_rows, counted, repeated_parts, equal, larger)
 
 
 def _of_all_rows(draft: Draft, widths: Mapping[str, float], spread: Mapping[str, ReadColumn]) -> dict[str, float]:
@@ -138,25 +140,11 @@ def _of_all_rows(draft: Draft, widths: Mapping[str, float], spread: Mapping[str,
     return _widest_first(known)
 
 
-_GAINED: Final = 2
-"""How many times more of the newest rows have a column, if rows have begun to have it."""
-_DAY_US: Final = 86_400_000_000
-
-
-def _gained(draft: Draft, spread: ReadRows) -> dict[str, float]:
-    """How many times more of the newest rows have a column, which makes what it takes of all rows less than what it
-    takes of those to come. The newest ones are those of a day at least: a job at night may fill other columns.
-    """
-    if draft.time is None or not spread.has(draft.time.name):
-        return {}
-    times = spread.times_us(draft.time.name, draft.time.kind).values.to_numpy(zero_copy_only=False).astype(np.float64)
-    known = np.sort(times[np.isfinite(times)])
-    if len(known) < ENOUGH or known[-1] - known[0] < _GAINED * _DAY_US:
-        return {}
-    newest = times >= min(known[-1] - _DAY_US, known[-ENOUGH])
-    columns = {name: spread.column(name).known for name in spread.names}
-    ratios = {name: known[newest].mean() / known.mean() for name, known in columns.items() if known.any()}
-    return {name: float(ratio) for name, ratio in ratios.items() if ratio >= _GAINED}
+def _lengths_of(column: ReadColumn) -> npt.NDArray[np.float64]:
+    """The characters of each value, 0 for nulls."""
+    of_value = np.append(pc.utf8_length(column.texts).to_numpy(zero_copy_only=False), 0)
+    lengths: npt.NDArray[np.float64] = of_value[column.codes].astype(np.float64)
+    return lengths
 
 
 _LONGEST_DOCUMENT: Final = 10_000
@@ -190,10 +178,13 @@ def _sizes(
     sized = _spread_rows(runner, draft, query)
     if sized is None:
         return {}, ()
-    means = {name: float(pc.sum(sized.column(name).values).as_py() or 0) / sized.num_rows for name in names}
+    # Where no row has a value, the type of the sizes is not known.
+    bytes_ = {name: sized.column(name).values.cast(pa.float64()).fill_null(0).to_numpy() for name in names}
+    means = {name: float(of_rows.mean()) for name, of_rows in bytes_.items()}
     # Statistics that agree are of more rows.
-    sizes = {name: mean for name, mean in means.items() if not mean / _WIDER <= stored.get(name, 0) <= mean * _WIDER}
-    return sizes, _larger(draft, sized, names)
+    agree = {name for name, mean in means.items() if name in stored and mean / _WIDER <= stored[name] <= mean * _WIDER}
+    sizes = {name: mean for name, mean in means.items() if name not in agree}
+    return sizes, _larger(runner, draft, sized, bytes_)
 
 
 _LARGER: Final = 3
@@ -202,29 +193,36 @@ _DAYS_BEFORE: Final = 7
 """A week has all its days, the busy ones and the others."""
 _DAYS_SINCE: Final = 30
 """What began earlier is how it is: whoever wanted it otherwise has had a month."""
+_SAME_BEGINNING: Final = timedelta(hours=14)
+"""It is known to about a third of a day; what moves on with the days does so by a day between two audits."""
+_DAY_US: Final = 86_400_000_000
 _OF_A_PERIOD: Final = 40
 """Mean number of rows of the periods whose mean sizes are compared: a day, or longer if rows of many days were read."""
 
 
-def _larger(draft: Draft, sized: ReadRows, names: Iterable[str]) -> tuple[LargerColumn, ...]:
-    """The columns whose values have become larger. `sized`: the bytes of their values in rows from all parts of the
-    table, with its time.
+def _larger(
+    runner: QueryRunner, draft: Draft, rows: ReadRows, sizes: Mapping[str, npt.NDArray[np.float64]]
+) -> tuple[LargerColumn, ...]:
+    """The columns whose values have become larger. `sizes`: the bytes of their values in rows from all parts of the
+    table, which have its time.
     """
-    if draft.time is None:
+    if draft.time is None or not rows.has(draft.time.name):
         return ()
-    times = sized.times_us(draft.time.name, draft.time.kind)
-    known = times.known
+    times = rows.times_us(draft.time.name, draft.time.kind).values.cast(pa.int64())
+    at, end = times.fill_null(np.iinfo(np.int64).max).to_numpy(), round(runner.window.end.timestamp() * 1_000_000)
+    known = at <= end
     if int(known.sum()) < ENOUGH:
         return ()
-    at = times.values.drop_null().to_numpy()
-    newest = int(at.max())
+    newest = int(at[known].max())
+    before = draft.previous.row_bytes.larger if draft.previous and draft.previous.row_bytes else ()
+    seen = {one.column: one.since for one in before}
     found: list[LargerColumn] = []
-    for name in names:
-        bytes_ = sized.column(name).values.fill_null(0).to_numpy()[known].astype(np.float64)
-        if step := size_step((newest - at) / _DAY_US, bytes_):
-            days, before, now = step
+    for name, of_rows in sizes.items():
+        if step := size_step((newest - at[known]) / _DAY_US, of_rows[known]):
+            days, earlier, now = step
             since = datetime.fromtimestamp(newest / 1_000_000, UTC) - timedelta(days=days)
-            found.append(LargerColumn(name, before, now, since))
+            is_confirmed = name in seen and abs(since - seen[name]) <= _SAME_BEGINNING
+            found.append(LargerColumn(name, earlier, now, since, is_confirmed))
     return tuple(found)
 
 
@@ -240,17 +238,20 @@ def size_step(ages: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64]) -> 
     sums = np.bincount(periods, sizes, minlength=last + 1)[:last]
     shown = 2 * counts >= _OF_A_PERIOD
     means = np.divide(sums, counts, out=np.zeros(last), where=shown)
+    largest = np.zeros(last + 1)
+    np.maximum.at(largest, periods, sizes)
+    # One value of any size is no change.
+    without = np.divide(sums - largest[:last], counts - 1, out=np.zeros(last), where=shown)
     for whole in range(1, min(last - _DAYS_BEFORE, int(_DAYS_SINCE / unit) + 1)):
         # It need not have begun with a whole period.
         new, old = shown[:whole], shown[whole + 1 :]
         if not new.any() or old.sum() < _DAYS_BEFORE:
             continue
         high = means[whole + 1 :][old].max()
-        oldest = sizes[(ages >= (whole - 0.5) * unit) & (ages < whole * unit)]
-        low = min(means[:whole][new].min(), oldest.mean() if len(oldest) else 0.0)
+        oldest = np.sort(sizes[(ages >= (whole - 0.5) * unit) & (ages < whole * unit)])[:-1]
+        low = min(without[:whole][new].min(), oldest.mean() if len(oldest) else 0.0)
         if low >= _LARGER * high and low - high >= WORTH_MOVING:
-            now = float(sums[:whole].sum() / counts[:whole].sum())
-            before = float(sums[whole + 1 :].sum() / counts[whole + 1 :].sum())
+            now, before = float(means[:whole][new].mean()), float(means[whole + 1 :][old].mean())
             part = (float(means[whole]) - before) / (now - before) if shown[whole] else 0.0
             return (whole + min(max(part, 0.0), 1.0)) * unit, before, now
     return None
@@ -347,7 +348,12 @@ def repeated_columns(
     codes = {
         name: columns[name].codes + 1
         for name, width in widths.items()
-        if name in texts and name in columns and width > _REFERENCE_BYTES and columns[name].longest < longest
+        if name in texts
+        and name in columns
+        and width > _REFERENCE_BYTES
+        and columns[name].longest < longest
+        # What few rows have is not the same because the others have none.
+        and len(columns[name].distinct) * REPEATS <= columns[name].filled
     }
     rows = len(next(iter(columns.values())))
     return tuple(

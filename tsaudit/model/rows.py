@@ -207,6 +207,10 @@ class LargerColumn:
     now: float
     """The same since then."""
     since: datetime
+    is_confirmed: bool = False
+    """Whether the audit of another day saw it begin at the same time: where old values are emptied after some days, or
+    a job fills the column once a week, that time moves on.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,15 +226,12 @@ class RowBytes:
     parts: Mapping[str, float] = field(default_factory=dict)
     """The same for parts of documents that repeat, which the columns contain: their share of the text."""
     equal: tuple[EqualColumns, ...] = ()
-    gained: Mapping[str, float] = field(default_factory=dict)
-    """Column to how many times more of the newest rows have it than of all; only those for which it is twice or more.
-    """
     larger: tuple[LargerColumn, ...] = ()
     """Those whose values have become larger, by column."""
 
     def newest(self, name: str) -> float:
-        """Mean bytes of a column, or of a part of one, in one of the newest rows."""
-        return self.of(name) * self.gained.get(name, 1.0)
+        """Mean bytes of a column, or of a part of one, in one of the rows to come: as since they became larger."""
+        return next((one.now for one in self.larger if one.column == name and one.is_confirmed), self.of(name))
 
     def of(self, name: str) -> float:
         """Mean bytes of a column, or of a part of one, in a row."""

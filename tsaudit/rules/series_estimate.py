@@ -12,7 +12,6 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import (
-    are_compared,
     determined_tags,
     identifies,
     main_contribution,
@@ -154,13 +153,13 @@ def main_tags(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainT
     )
 
 
-def identity_kept(measurement: Measurement, *tags: str, keeps_rows: bool) -> str:
+def identity_kept(measurement: Measurement, *tags: str, keeps_rows: bool, stays: bool = False) -> str:
     """What to do about a tag that has to stay, because nothing else identifies the sources, or what is measured.
-    `keeps_rows`: see `remedies`.
+    `keeps_rows`, `stays`: see `remedies`.
     """
     if not (rows_kept_apart(measurement, *tags) or identifies(measurement, *tags)):
         why = "Rows of all series were not compared: without it, they might overwrite each other."
-        if are_compared(measurement, *tags):
+        if stays:
             why = "It has to stay: another measurement needs it, and one writer adds it to both."
         return f"Write fewer values of {listed(tags)}, or let them expire sooner. {why}"
     apart = measurement.rows_apart

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Iterator
-from datetime import date, timedelta
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.builders import NOW, a_count, a_measurement, a_profile, a_source
-from tests.collecting import collected
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source
+from tests.collecting import audited_twice, collected
 from tests.databases import Row, Table
 from tests.rules.cases import Case, dataset, run_rule
 from tests.servers import Postgresql
@@ -111,11 +112,12 @@ def _with_larger(*larger: LargerColumn, **changes: Any) -> Profile:
     return a_profile(a_measurement(**settings | changes), engine="postgresql")
 
 
-PROMPT: Final = LargerColumn("prompt", 10.0, 3_000.0, NOW - 5 * A_DAY)
+PROMPT: Final = LargerColumn("prompt", 10.0, 3_000.0, NOW - 5 * A_DAY, is_confirmed=True)
 
 
 def test_values_that_have_become_larger_are_one_finding_a_day() -> None:
-    answer, note = LargerColumn("answer", 10.0, 770.0, PROMPT.since), LargerColumn("note", 2.0, 90.0, NOW - 2 * A_DAY)
+    answer = replace(PROMPT, column="answer", now=770.0)
+    note = replace(PROMPT, column="note", before=2.0, now=90.0, since=NOW - 2 * A_DAY)
     both, later = run_rule(rule, _with_larger(note, answer, PROMPT)).findings
     assert both.message == (
         "prompt and answer take 3.77 kB a row since 2026-03-26, 20 B before: about 37.5 MB more a day, 92% of what is "
@@ -145,6 +147,10 @@ def test_larger_values_count_where_rows_keep_coming(changes: dict[str, Any], fou
     assert len(run_rule(rule, _with_larger(PROMPT, **changes)).findings) == found
 
 
+def test_larger_values_are_reported_once_two_audits_agree_on_their_beginning() -> None:
+    assert not run_rule(rule, _with_larger(replace(PROMPT, is_confirmed=False))).findings
+
+
 def test_larger_values_of_rows_that_are_deleted_level_off() -> None:
     counters = {"rows_inserted": 200_000.0, "rows_deleted": 199_000.0}
     status = TableStatus(counters=counters)
@@ -171,6 +177,22 @@ def test_step_in_sizes_is_dated_and_noise_is_none(seed: int, days: int) -> None:
     assert step[2] / step[1] == pytest.approx(50, rel=0.9)
 
 
+def test_sizes_since_then_are_larger_whatever_few_rows_have() -> None:
+    """On days with few rows, one value may be larger than all others together."""
+    noise = np.random.default_rng(7)
+    for _ in range(300):
+        days = noise.integers(10, 60)
+        ages = np.abs(noise.normal(0, days / 3, 1_500)) % days
+        step = size_step(ages, noise.pareto(1, 1_500) * np.where(ages < noise.uniform(1, 9), 40, 1))
+        assert step is None or step[2] >= 3 * step[1]
+
+
+def test_one_value_of_any_size_is_no_step() -> None:
+    ages, sizes = _sizes(3, 10, 0)
+    sizes[ages < 0.4] = np.where(np.arange(int((ages < 0.4).sum())) == 0, 1e9, sizes[ages < 0.4])
+    assert size_step(ages, sizes) is None
+
+
 @pytest.mark.parametrize(
     ("days", "since"),
     [
@@ -185,7 +207,7 @@ def test_no_step_in_sizes_without_a_week_before_and_a_day_since(days: int, since
 
 
 PAYLOADS: Final = """INSERT INTO calls SELECT TIMESTAMPTZ '2026-03-11 06:00+00' + i * INTERVAL '2 min', i % 9, i / 7.0,
-  CASE WHEN i > 12600 THEN (SELECT string_agg(md5(i || ' ' || n), ' ') FROM generate_series(1, 60) AS n) ELSE '{}' END
+  CASE WHEN i > 12300 THEN (SELECT string_agg(md5(i || ' ' || n), ' ') FROM generate_series(1, 60) AS n) ELSE '{}' END
   FROM generate_series(1, 14400) AS i"""
 
 
@@ -193,8 +215,8 @@ def test_payloads_that_are_stored_since_a_day_when_read_from_postgresql(postgres
     schema = postgresql.new_schema(
         "CREATE TABLE calls (at TIMESTAMPTZ, model INT, took FLOAT, payload TEXT)", PAYLOADS, "ANALYZE calls"
     )
-    profile = collected(Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)))
-    _stored_since(profile, 720 * 1_979)
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    _stored_since(target, 720 * 1_979)
 
 
 def test_payloads_that_are_stored_since_a_day_when_read_from_sqlite(tmp_path: Path) -> None:
@@ -206,16 +228,60 @@ def test_payloads_that_are_stored_since_a_day_when_read_from_sqlite(tmp_path: Pa
                 f"{NOW - timedelta(minutes=2 * (14_400 - i)):%F %T}",
                 i % 9,
                 i / 7.0,
-                f"{noise.getrandbits(7_900):01979x}" if i > 12_600 else "{}",
+                f"{noise.getrandbits(7_900):01979x}" if i > 12_300 else "{}",
             )
             for i in range(1, 14_401)
         )
         connection.executemany("INSERT INTO calls VALUES (?, ?, ?, ?)", made)
     connection.close()
-    _stored_since(collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db")), 720 * 1_977)
+    _stored_since(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"), 720 * 1_977)
 
 
-def _stored_since(profile: Profile, per_day: int) -> None:
+def test_payloads_that_are_emptied_after_some_days_have_not_become_larger(tmp_path: Path) -> None:
+    """Nor is one that a job fills on one day of the week: when it began moves on with each audit."""
+    noise = random.Random(4)
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE calls (at TEXT, model INT, payload TEXT)")
+        made = (
+            (f"{NOW - timedelta(minutes=2 * i):%F %T}", i % 9, f"{noise.getrandbits(7_900):01979x}")
+            for i in range(14_400)
+        )
+        connection.executemany("INSERT INTO calls VALUES (?, ?, ?)", made)
+
+        def emptied(until: datetime) -> None:
+            connection.execute("UPDATE calls SET payload = NULL WHERE at < ?", (f"{until:%F %T}",))
+            connection.commit()
+
+        target = Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db")
+        emptied(NOW - 4 * A_DAY)
+        before = collected(target, day=DAY - A_DAY, now=NOW - A_DAY)
+        emptied(NOW - 3 * A_DAY)
+        now = collected(target, previous=before)
+    connection.close()
+    for profile in (before, now):
+        (calls,) = profile.measurements
+        assert calls.row_bytes is not None
+        assert [one.is_confirmed for one in calls.row_bytes.larger] == [False]
+    assert not run_rule(rule, now).findings
+
+
+def test_column_of_which_no_row_that_is_read_has_a_value(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE calls (at TEXT, model INT, payload TEXT)")
+        made = (
+            (f"{NOW - timedelta(seconds=40 * i):%F %T}", i % 9, "x" * 2_000 if i < 2 else None) for i in range(60_000)
+        )
+        connection.executemany("INSERT INTO calls VALUES (?, ?, ?)", made)
+    connection.close()
+    profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))
+    assert profile.gaps == ()
+    (calls,) = profile.measurements
+    assert calls.row_bytes is not None
+    assert calls.row_bytes.columns["payload"] < 1
+
+
+def _stored_since(target: Target, per_day: int) -> None:
+    profile = audited_twice(target)
     (finding,) = run_rule(rule, profile).findings
     assert finding.subject.column == "payload"
     assert finding.since == date(2026, 3, 28)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_source
-from tests.collecting import collected, collected_with
+from tests.collecting import audited_twice, collected, collected_with
 from tests.databases import new_name
 from tests.rules.cases import Case, dataset, run_rule, table
 from tests.servers import Postgresql
@@ -31,7 +31,7 @@ from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Reason, Subject, TableKind
 from tsaudit.model.finding import Currency, Finding, Impact, Outcome, worst_first
 from tsaudit.model.profile import Profile
-from tsaudit.model.rows import Copies, RepeatedColumns, RowBytes
+from tsaudit.model.rows import Copies, LargerColumn, RepeatedColumns, RowBytes
 from tsaudit.model.storage import Storage
 from tsaudit.rules.fields.repeated_text import repeated_text as rule
 
@@ -547,7 +547,11 @@ def test_what_copies_repeat_is_left_to_their_finding() -> None:
 def test_texts_that_rows_have_begun_to_repeat() -> None:
     """They cost what the rows to come will have, which are as the newest ones, and not as all on average."""
     columns, only = {"time": 8.0, "about": 4.0}, RepeatedColumns({"about": "jsonb"}, 24)
-    before, now = (RowBytes(columns, (only,), 10_000, a_source(), gained=gained) for gained in ({}, {"about": 20.0}))
+    since = LargerColumn("about", 0.0, 80.0, NOW - timedelta(days=1.5), is_confirmed=True)
+    before, now = (
+        RowBytes(columns, (only,), 10_000, a_source(), larger=(replace(since, is_confirmed=is_confirmed),))
+        for is_confirmed in (False, True)
+    )
     assert not run_rule(rule, _repeating(2_000_000, row_bytes=before)).findings
     (finding,) = run_rule(rule, _repeating(2_000_000, row_bytes=now)).findings
     assert finding.severity == "warning"
@@ -561,17 +565,17 @@ def test_texts_that_rows_have_begun_to_repeat() -> None:
 
 BEGUN = """INSERT INTO jobs
   SELECT CAST('2026-03-10' AS TIMESTAMP) + i * INTERVAL '30 s', i % 90, i / 7.0,
-    CASE WHEN i > 53000 THEN '{"site": "' || repeat(CAST(i % 5 AS TEXT), 400) || '"}' END
+    CASE WHEN i > 51000 THEN '{"site": "' || repeat(CAST(i % 5 AS TEXT), 400) || '"}' END
   FROM generate_series(1, 57600) AS i"""
 
 
 def test_a_column_of_the_newest_rows_when_read_from_postgresql(postgresql: Postgresql) -> None:
-    """A deploy on the last day but one of twenty: the server's statistics are about the rows before it, too."""
+    """A deploy two days before the end of twenty: the server's statistics are about the rows before it, too."""
     schema = postgresql.new_schema(
         "CREATE TABLE jobs (at TIMESTAMP, job INT, took FLOAT, context TEXT)", BEGUN, "ANALYZE jobs"
     )
-    profile = collected(Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)))
-    _begun(profile, of_all=4600 / 57600, within=0.5)
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    _begun(target, of_all=6600 / 57600, within=0.5)
 
 
 def test_a_column_of_the_newest_rows_when_read_from_sqlite(tmp_path: Path) -> None:
@@ -589,16 +593,13 @@ def test_a_column_of_the_newest_rows_when_read_from_sqlite(tmp_path: Path) -> No
         )
         connection.executemany("INSERT INTO jobs VALUES (?, ?, ?, ?)", made)
     connection.close()
-    _begun(
-        collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db")),
-        of_all=15_600 / 57_600,
-        within=0.15,
-    )
+    target = Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db")
+    _begun(target, of_all=15_600 / 57_600, within=0.15)
 
 
-def _begun(profile: Profile, of_all: float, within: float) -> None:
+def _begun(target: Target, of_all: float, within: float) -> None:
     """`within`: whole pages of the table are read, chosen at random."""
-    (jobs,) = profile.measurements
+    (jobs,) = (profile := audited_twice(target)).measurements
     assert jobs.row_bytes is not None
     assert jobs.row_bytes.columns["context"] == pytest.approx(412 * of_all, rel=0.15)
     assert jobs.row_bytes.newest("context") == pytest.approx(412, rel=within)

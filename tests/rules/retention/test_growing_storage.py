@@ -202,7 +202,7 @@ def test_the_first_day_goes_by_the_times_of_the_rows(room: int, changes: dict[st
 
 def test_rows_that_have_become_larger_fill_the_space_sooner() -> None:
     """1,000 rows in 30 days, with 20 MB of payloads each, and 60 MB since yesterday."""
-    larger = LargerColumn("payload", 18e6, 60e6, NOW - timedelta(days=1))
+    larger = LargerColumn("payload", 18e6, 60e6, NOW - timedelta(days=1), is_confirmed=True)
     read = RowBytes({"payload": 20e6}, (), 100, a_source(), larger=(larger,))
     for read_, per_day in ((None, 40 / 30), (read, 80 / 30)):
         table = a_measurement("raw", storage=Storage(40 * GB, 0), row_bytes=read_)

@@ -49,9 +49,10 @@ def multiplied_rows(case: Case) -> Iterator[Finding]:
     many rows a day have come since the previous audit as on the days until then. Tables of entities, reference data,
     and queues are not examined.
 
-    Values have become larger if on each of the last days, at least one and at most 30, the mean size of a column was
-    three times that of the largest of the days before, of which there have to be a week. What is read for that is the
-    size of wide values in 4,000 rows from all parts of the table, on PostgreSQL and SQLite.
+    Values have become larger if on each of the last days, at most 30, the mean size of a column was three times that of
+    the largest of the days before, of which there have to be a week. The audits of two days have to see that it began
+    at the same time: where old values are emptied, the newest are always larger. What is read for that is the size of
+    wide values in 4,000 rows from all parts of the table, on PostgreSQL and SQLite.
 
     ## Why it matters
 
@@ -87,14 +88,14 @@ def _larger(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if read is None or not rows or not added:
         return
     by_day: dict[date, list[LargerColumn]] = {}
-    for one in sorted(read.larger, key=lambda one: one.before - one.now):
+    for one in sorted((one for one in read.larger if one.is_confirmed), key=lambda one: one.before - one.now):
         # It is known to the day, about.
         at = next((d for d in by_day if abs(d - one.since.date()) <= _A_DAY), one.since.date())
         by_day.setdefault(at, []).append(one)
     for larger in by_day.values():
         now, before = sum(one.now for one in larger), sum(one.before for one in larger)
         since, names = larger[0].since, [one.column for one in larger]
-        per_day, days = (now - before) * rows, (case.profile.window.end - since) / _A_DAY
+        per_day, days = (now - before) * rows, max((case.profile.window.end - since) / _A_DAY, 0.0)
         how = "bytes of these columns in rows from all parts of the table"
         priced = costs.of_bytes(case, measurement, per_day * days, how=how)
         # What is deleted in the end stays as long as the rows that are there.

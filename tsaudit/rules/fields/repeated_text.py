@@ -41,10 +41,10 @@ def repeated_text(case: Case) -> Iterator[Finding]:
     Whatever a table contains, columns of texts, JSON, or arrays are reported whose values, taken together, come ten
     times or more among the rows read, and take 32 bytes of each row; and so are texts that are the same as another one
     in nearly all rows. The cost is their bytes in all rows, without those of a reference; in what looks like a queue,
-    those of today. Where rows have begun to have them, as after a deploy, the rows to come are expected to be as those
-    of the newest day. Copies of rows and IDs do not count: an ID is the reference. Tables that TimescaleDB compresses
-    are left out, and what a product repeats in tables that it loads, such as Fivetran, Segment, or Snowplow, is a note:
-    it fixes their columns.
+    those of today. Where rows have begun to have them, as after a deploy, and the audits of two days saw it, the rows
+    to come are expected to be as the newest ones. Copies of rows and IDs do not count: an ID is the reference. Tables
+    that TimescaleDB compresses are left out, and what a product repeats in tables that it loads, such as Fivetran,
+    Segment, or Snowplow, is a note: it fixes their columns.
 
     ## Why it matters
 
@@ -97,7 +97,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
             row = (impact.whole or 0.0) / all_rows + sum(map(read.newest, read.columns)) - read.total
             growth = costs.rows_growth(case, measurement)
             per_day = impact.per_day if growth is None else rows * growth * (newest - reference)
-            impact = replace(impact, per_day=per_day, added_share=(newest - reference) / row)
+            impact = replace(impact, per_day=per_day, added_share=(newest - reference) / max(row, newest))
         found.append((impact, partial(_of_repeated, case, measurement, group, key, names)))
     for pair in read.equal:
         width = read.of(pair.column) * pair.share
@@ -203,7 +203,7 @@ def _shares(read: RowBytes, names: Sequence[str], impact: Impact) -> tuple[Evide
         *(
             Evidence(f"bytes of {name} in one of the newest rows", _rounded(read.newest(name)))
             for name in names
-            if name in read.gained
+            if read.newest(name) > read.of(name)
         ),
         Evidence("bytes of all columns in a row", _rounded(read.total)),
         Evidence("avoidable storage", size(round(impact.now))),

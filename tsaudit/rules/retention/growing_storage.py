@@ -180,7 +180,11 @@ def _rates_of_rows(case: Case) -> dict[Subject, float]:
             rates[part] = growth * (rows.get(part, 0) * row_bytes if held is None else held)
             if read := measurement.row_bytes:
                 # The rows to come are as large as the newest ones.
-                rates[part] += growth * rows.get(part, 0) * sum(one.now - read.of(one.column) for one in read.larger)
+                rates[part] += (
+                    growth
+                    * rows.get(part, 0)
+                    * sum(read.newest(one.column) - read.of(one.column) for one in read.larger)
+                )
     return rates
 
 

@@ -137,13 +137,20 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
         for twin in _twins(measurement, found):
             del found[twin]
         reported.append((measurement, found))
-    # One writer adds the tag to all of them.
-    stay = {(m.database, key) for m, found in reported for key in found if identifies(m, key)}
+    stay = [(m, key) for m, found in reported for key in found if identifies(m, key)]
     for measurement, found in reported:
         avoidable = [key for key, one in found.items() if _is_avoidable(case, measurement, one)]
         for key, one in found.items():
-            stays = not case.engine.infers_roles and (measurement.database, key) in stay
+            stays = not case.engine.infers_roles and any(
+                key == other and _are_of_one_writer(measurement, one_of) for one_of, other in stay
+            )
             yield _finding(case, measurement, one, avoidable, added, stays=stays)
+
+
+def _are_of_one_writer(measurement: Measurement, other: Measurement) -> bool:
+    """Whether most of their tags are the same: one writer adds them to both."""
+    tags, others = ({tag.key for tag in one.tags} for one in (measurement, other))
+    return measurement.database == other.database and 2 * len(tags & others) >= len(tags | others)
 
 
 def _twins(measurement: Measurement, found: Mapping[str, _Found]) -> set[str]:
@@ -573,7 +580,7 @@ def _finding(
     quick = stopgap(case, limit) if limit and is_near else ""
     match changes[0]:
         case Diagnose():
-            fix = identity_kept(measurement, tag.key, keeps_rows=case.engine.infers_roles)
+            fix = identity_kept(measurement, tag.key, keeps_rows=case.engine.infers_roles, stays=stays)
         case StopSource():
             fix = ""  # The values of the other sources are right.
         case _:
