@@ -234,6 +234,10 @@ def _stop(
         return None
     writers = [one for one in queries if one.target == place.name and summary.name in one.writes]
     query = next((one for one in (*writers, *ended) if one.target == place.name and summary.name in one.writes), None)
+    # A query may run less often than it has rows to write.
+    run = max(every, query.every) if query else every
+    if now - until <= _MISSED * run + _PAUSE:
+        return None
     is_read = any(one.source == place.name and summary.name in one.reads for one in queries)
     places = {d.name: d for d in case.profile.databases if d.server_name == place.server_name and d != place}
     if query is not None:
@@ -257,7 +261,7 @@ def _stop(
     source = max(sources, key=lambda m: _kept_s(places[m.database]), default=None)
     if source is None or _kept_s(places[source.database]) >= _kept_s(place):
         return None
-    if writers and (" WHERE " in writers[0].statement or not _went_on(case, writers[0], source, until, every)):
+    if writers and (" WHERE " in writers[0].statement or not _went_on(case, writers[0], source, until, run)):
         return None  # It may have found nothing.
     kept = _policy(places[source.database])
     assert kept is not None
@@ -271,15 +275,16 @@ def _is_recent(case: Case, measurement: Measurement) -> bool:
     return newest is not None and case.profile.window.end - newest <= _PAUSE
 
 
-def _went_on(case: Case, query: Downsampling, source: Measurement, until: datetime, every: timedelta) -> bool:
-    """Whether an earlier audit found the query, and rows that it should have summed up: it is not new, and the source
-    did not just come back from a pause.
+def _went_on(case: Case, query: Downsampling, source: Measurement, until: datetime, run: timedelta) -> bool:
+    """Whether an earlier audit found the query, and rows that it should have summed up in a `run`: it is not new, and
+    the source did not just come back from a pause.
     """
     previous, earlier = case.timeline.previous, case.timeline.earlier(source)
     if previous is None or earlier is None or earlier.last_time is None:
         return False
     is_listed = any(query.statement == one.statement for one in previous.stored_queries or ())
-    return is_listed and case.timeline.is_older(case.profile, 2 * every) and earlier.last_time > until + every
+    # Where audits are daily, none is older than the run of a weekly query.
+    return is_listed and case.timeline.is_older(case.profile, min(run, _PAUSE)) and earlier.last_time > until + run
 
 
 def _kept_s(database: Database) -> float:
@@ -296,12 +301,17 @@ def regular_interval(measurement: Measurement) -> timedelta | None:
 
 
 def _is_summed_up(case: Case, source: Measurement, summary: Measurement, until: datetime) -> bool:
-    """Whether the summary may be one of the source. With the same fields, it is one only if the source was there before
-    the summary ended: otherwise, somebody may write to another policy since then, and more often.
+    """Whether the summary may be one of the source. Unless a field has a name like `mean_amps`, it is one only if the
+    source was there before the summary ended: otherwise, somebody may write to another policy since then, and more
+    often.
     """
+    from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
+
     if not {tag.key for tag in summary.tags} <= {tag.key for tag in source.tags}:
         return False
-    if {field.key for field in summary.fields} != {field.key for field in source.fields}:
+    keys = {field.key for field in source.fields}
+    own = {field.key for field in summary.fields} - keys
+    if any(is_same_but_for_affix(key, one) for key in keys for one in own):
         return True
     days = [point.day for point in case.timeline.of("fields", Subject(source.database, source.name))]
     if any(one < until.date() for one in days):
@@ -353,20 +363,16 @@ def _without_query(case: Case, stopped: Sequence[_Stopped]) -> Finding:
         if built
         else ""
     )
-    is_late = case.profile.window.end - first.ends > _GIVEN_UP
-    is_wanted = any(one.is_wanted for one in stopped) and not is_late
-    doubt = (
-        f"{first.kept.policy} has deleted what was not summed up first more than {_GIVEN_UP.days} days ago"
-        if is_late
-        else "others of the policy are written"
-    )
+    impact = _cost(case, first.kept, [first.until])
+    is_wanted = impact is not None and any(one.is_wanted for one in stopped)
+    doubt = "others of the policy are written" if impact else _given_up(first.kept)
     return Finding(
         subject=Subject(stopped[0].place.name),
         message=f"{listed(names, 4)} {has} had no row since {instant(until)}, although {source} has, and "
         f"{why}.{further}",
         headline=f"{listed([*names, *built], 4)} {'have' if (*names, *built)[1:] else 'has'} had no row since "
         f"{instant(until)}, and {source} is kept for only {duration(float(first.kept.duration_s))}",
-        impact=_cost(case, first.kept, first.until) if is_wanted else None,
+        impact=impact if is_wanted else None,
         severity_reason="" if is_wanted else f"somebody may have ended {them} on purpose: {doubt}",
         fix=" ".join(_fixes(case, stopped, queries)),
         observed=float(len(names)),
@@ -438,7 +444,8 @@ def _of_another_policy(case: Case, queries: Sequence[_Since]) -> Finding:
         headline=f"the points go to retention policy {kept.policy}, no longer to {query.policy}",
         group=query.policy,
         fix=case.engine.redirection(query, kept.policy) + (f" Likewise {listed(others, 4)}." if others else ""),
-        impact=_cost(case, kept, until),
+        impact=_cost(case, kept, [newest for _, newest in queries]),
+        doubt=_given_up(kept),
     )
 
 
@@ -466,14 +473,15 @@ def _without_source(case: Case, queries: Sequence[_Since], successor: str) -> Fi
         "intervals only."
         if successor
         else fix,
-        impact=_cost(case, kept, queries[0][1]) if successor else None,
+        impact=_cost(case, kept, [newest for _, newest in queries]) if successor else None,
+        doubt=_given_up(kept) if successor and kept else "somebody may have ended the source on purpose",
     )
 
 
 def _finding(
-    queries: Sequence[_Since], why: str, *, headline: str, group: str, fix: str, impact: Impact | None
+    queries: Sequence[_Since], why: str, *, headline: str, group: str, fix: str, impact: Impact | None, doubt: str
 ) -> Finding:
-    """`impact`: None for a note."""
+    """`impact`: None for a note. `doubt`: the reason for a note."""
     names = [one.name for one, _ in queries]
     writes = f"{many(len(names), 'continuous query')} write{'' if names[1:] else 's'} nothing ({listed(names, 4)})"
     return Finding(
@@ -481,7 +489,7 @@ def _finding(
         message=f"{writes}: {why}.",
         headline=f"{writes}: {headline}",
         impact=impact,
-        severity_reason="" if impact else "somebody may have ended the source on purpose",
+        severity_reason="" if impact else doubt,
         fix=fix,
         observed=float(len(queries)),
         unit="continuous queries",
@@ -494,14 +502,25 @@ def _finding(
     )
 
 
-def _cost(case: Case, kept: Retention | None, until: datetime) -> Impact:
-    """That nobody has summed up what came after `until`. `kept`: the policy of what came; None if it is not known."""
+def _given_up(kept: Retention) -> str:
+    """Why something has no `_cost`."""
+    return f"{kept.policy} has deleted what was not summed up first more than {_GIVEN_UP.days} days ago"
+
+
+def _cost(case: Case, kept: Retention | None, ended: Collection[datetime]) -> Impact | None:
+    """That nobody has summed up what came after summaries or sources `ended`; None if the first of that was deleted so
+    long ago that somebody would have noticed. `kept`: the policy of what came; None if it is not known.
+    """
     how = "the list of continuous queries, and the newest row of each measurement"
     if kept is None or kept.duration_s == FOREVER:
         lost = "What they should have written is missing."
         return Impact(Currency.MECHANISM, is_enforced=None, consequence=lost, how=how)
-    ends, now, server = until + timedelta(seconds=float(kept.duration_s)), case.profile.window.end, case.profile.server
+    now, server, keeps = case.profile.window.end, case.profile.server, timedelta(seconds=float(kept.duration_s))
     is_deleted = server is None or server.settings.get("retention_enabled") != 0
+    wanted = [until + keeps for until in ended if not is_deleted or now - (until + keeps) <= _GIVEN_UP]
+    if not wanted:
+        return None
+    ends = min(wanted)
     return Impact(
         Currency.MECHANISM,
         days_left=(ends - now) / timedelta(days=1),

@@ -187,7 +187,7 @@ def test_source_that_goes_on_under_another_name(influxd: Influxd, began: int | N
 
 
 END = NOW - 12 * timedelta(days=1)
-HOURLY, MINUTELY = (Rhythms((FieldRhythm("x", 3, 0, float(s)),), None, a_source()) for s in (HOUR, 60))
+DAILY, HOURLY, MINUTELY = (Rhythms((FieldRhythm("x", 3, 0, float(s)),), None, a_source()) for s in (DAY, HOUR, 60))
 IRREGULAR = Rhythms((FieldRhythm("x", 1, 3, float(HOUR)),), None, a_source())
 
 
@@ -341,6 +341,57 @@ def test_query_that_is_there_and_writes_nothing(influxd: Influxd) -> None:
     assert found(plain, plain, ended=timedelta(days=2)) == []
 
 
+@pytest.mark.parametrize(
+    ("rhythms", "resample", "ended", "audited_before", "count"),
+    [
+        # It runs as seldom as that.
+        (HOURLY, "EVERY 1w", timedelta(days=4), timedelta(days=1), 0),
+        (HOURLY, "EVERY 2d", timedelta(hours=44), timedelta(days=1), 0),
+        (HOURLY, "EVERY 5m", timedelta(hours=44), timedelta(days=1), 1),
+        # It ran several times, and the audit of the day before listed it.
+        (HOURLY, "EVERY 1d", timedelta(days=5), timedelta(days=1), 1),
+        (DAILY, "EVERY 1h", timedelta(days=5), timedelta(days=1), 1),
+        (HOURLY, "EVERY 1w", timedelta(days=23), timedelta(days=1), 1),
+        # It may not have run since it was created.
+        (HOURLY, "EVERY 2h", timedelta(days=5), timedelta(hours=1), 0),
+        (HOURLY, "EVERY 1d", timedelta(days=5), timedelta(hours=12), 0),
+    ],
+)
+def test_query_writes_nothing_if_it_ran_several_times(
+    rhythms: Rhythms, resample: str, ended: timedelta, audited_before: timedelta, count: int
+) -> None:
+    profile, _ = with_summaries(last_time=NOW - ended, rhythms=rhythms)
+    query = summing_up("plant.weeks.pumps")
+    query = replace(query, statement=query.statement.replace("BEGIN", f"RESAMPLE {resample} BEGIN"))
+    weeks = (Retention("weeks", 60 * DAY, DAY, default=True),)
+    databases = (replace(profile.databases[0], retention=weeks), *profile.databases[1:])
+    used = profile.measurements[::2]
+    profile = replace(profile, databases=databases, measurements=used, stored_queries=(query,))
+    before = replace(profile, collected_at=profile.collected_at - audited_before)
+    results = evaluate(profile, Timeline(previous=before)).findings()
+    assert len([f for rule, f in results if rule.code == "SRV002"]) == count
+
+
+@pytest.mark.parametrize(("days", "severity"), [(25, Severity.NOTE), (13, Severity.CRITICAL)])
+def test_query_left_behind_long_ago_is_a_note(days: int, severity: Severity) -> None:
+    """The new default policy keeps points for two days."""
+    pumps = {"fields": (a_field("amps"),), "rhythms": MINUTELY}
+    last, first = NOW - timedelta(days=days), NOW - timedelta(days=days) + timedelta(minutes=1)
+    profile = a_profile(
+        a_measurement("pumps", database="plant/old", last_time=last, **pumps),
+        a_measurement("pumps", database="plant", first_time=first, last_time=NOW, **pumps),
+        engine="influxdb1",
+        databases=(
+            Database("plant", retention=(Retention("weeks", 2 * DAY, DAY, default=True),)),
+            Database("plant/old", policy_of="plant", retention=(Retention("old", FOREVER, DAY, default=False),)),
+        ),
+        stored_queries=(summing_up("plant.old.pumps"),),
+    )
+    (finding,) = stopped(profile)
+    assert finding.severity is severity
+    assert ("weeks has deleted what was not summed up" in finding.severity_reason) == (severity is Severity.NOTE)
+
+
 def test_summary_whose_fields_have_the_same_names() -> None:
     _, (finding,) = with_summaries(fields=(a_field("amps"), a_field("volts")), tags=(a_tag("host"),))
     assert finding.severity is Severity.CRITICAL
@@ -358,9 +409,13 @@ def test_severity_is_that_of_the_time_left() -> None:
     assert [of(days) for days in (27, 26, 12, 3)] == [Severity.WARNING, *[Severity.CRITICAL] * 3]
     # Two weeks after the first points were deleted, somebody has noticed.
     (late,) = with_summaries(last_time=NOW - timedelta(days=29))[1]
+    assert late.severity_reason.startswith("somebody may have ended them on purpose: weeks has deleted")
     assert (late.severity, "14 days ago" in late.severity_reason) == (Severity.NOTE, True)
-    # Nothing is deleted.
-    assert of(14, server=ServerStatus({"retention_enabled": 0})) is Severity.WARNING
+    # Nothing is deleted, however long ago it should have been.
+    kept = ServerStatus({"retention_enabled": 0})
+    assert of(14, server=kept) is Severity.WARNING
+    profile, _ = with_summaries(last_time=NOW - timedelta(days=29))
+    assert [one.severity for one in stopped(replace(profile, server=kept))] == [Severity.WARNING]
 
 
 @pytest.mark.parametrize(
@@ -390,10 +445,20 @@ def test_same_fields_are_a_summary_of_what_was_there_before(
     assert len([f for rule, f in results if rule.code == "SRV002"]) == count
 
 
-def test_other_fields_are_a_summary_even_if_only_new_rows_are_left() -> None:
-    profile, _ = with_summaries()
+@pytest.mark.parametrize(
+    ("keys", "count"),
+    [
+        (["mean_amps"], 1),
+        (["amps", "max_amps"], 1),
+        # Somebody writes to another policy since then, and more fields or fewer.
+        (["amps"], 0),
+        (["amps", "volts", "watts"], 0),
+    ],
+)
+def test_names_of_fields_show_a_summary_even_if_only_new_rows_are_left(keys: list[str], count: int) -> None:
+    profile, _ = with_summaries(fields=tuple(map(a_field, keys)))
     raw = tuple(replace(m, first_time=NOW, rows=a_count(1)) for m in profile.measurements[:2])
-    assert len(stopped(replace(profile, measurements=(*raw, *profile.measurements[2:])))) == 1
+    assert len(stopped(replace(profile, measurements=(*raw, *profile.measurements[2:])))) == count
 
 
 @pytest.mark.parametrize(
@@ -446,8 +511,7 @@ def test_steps_of_one_cause_are_one_finding() -> None:
     """As after a restore: what sums up a summary has no field of the points."""
     profile, _ = with_summaries()
     ages = Database("plant/ages", policy_of="plant", retention=(Retention("ages", FOREVER, DAY, default=False),))
-    daily = Rhythms((FieldRhythm("x", 3, 0, float(DAY)),), None, a_source())
-    renamed = {"database": ages.name, "fields": (a_field("max_mean_amps"),), "rhythms": daily}
+    renamed = {"database": ages.name, "fields": (a_field("max_mean_amps"),), "rhythms": DAILY}
     renamed |= {"last_time": END.replace(hour=0, minute=0) - timedelta(days=1)}
     step = replace(profile.measurements[2], **renamed)
     both = replace(profile, databases=(*profile.databases, ages), measurements=(*profile.measurements, step))
