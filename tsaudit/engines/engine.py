@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Final
@@ -385,8 +385,8 @@ class Engine:
         """How to let the query read another retention policy, in sentences with statements."""
         return ""
 
-    def repetition(self, query: Downsampling, since: datetime) -> str:
-        """The statement that does once what the query does by itself, for the time since then."""
+    def repetition(self, query: Downsampling, times: str) -> str:
+        """The statement that does once what the query does by itself, under a condition on the time."""
         return ""
 
     def enforces_limits(self, profile: Profile) -> bool | None:

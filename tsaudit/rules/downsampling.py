@@ -392,18 +392,17 @@ def _fixes(case: Case, stopped: Sequence[_Stopped], queries: Sequence[str]) -> I
     quoted, first = case.engine.quoted, min(stopped, key=lambda one: one.ends)
     is_left = case.profile.window.end < first.ends
     for one in stopped[:_MOST_STATEMENTS]:
-        since = one.until + one.every
+        times = _missing(case, one)
         if one.query is None:
             tags = ", ".join([f"time({_literal(one.every)})", *(quoted(tag.key) for tag in one.summary.tags)])
             target, source = (quoted(Qualified(m.database, m.name, m.path)) for m in (one.summary, one.source))
-            begin = f"time >= '{since:%Y-%m-%dT%H:%M:%SZ}'"
-            again = f"SELECT ... INTO {target} FROM {source} WHERE {begin} GROUP BY {tags}"  # noqa: S608 -- only shown
+            again = f"SELECT ... INTO {target} FROM {source} WHERE {times} GROUP BY {tags}"  # noqa: S608 -- only shown
             yield (
                 f"Create the continuous query that wrote {one.label} again: a restored database has none. If another "
                 "program wrote it, start it again."
             )
         else:
-            again = case.engine.repetition(one.query, since)
+            again = case.engine.repetition(one.query, times)
             yield (
                 f"Find out why {one.query.name} writes nothing: run what it runs, and read the server's log."
                 if one.is_there
@@ -413,16 +412,30 @@ def _fixes(case: Case, stopped: Sequence[_Stopped], queries: Sequence[str]) -> I
         yield f"Write what is missing {before}: `{again}`."
     if stopped[_MOST_STATEMENTS:]:
         yield f"Likewise {listed([one.label for one in stopped[_MOST_STATEMENTS:]], 4)}."
+    step = "a day" if all(not timedelta(days=1) % one.every for one in stopped) else "one interval"
+    yield f"Write {step} at a time, up to the last interval that is over by then."
     if queries:
         yield f"Then run what {listed(queries, 4)} should have written since then in the same way."
 
 
+def _missing(case: Case, stopped: _Stopped) -> str:
+    """The condition on the time, in InfluxQL: the whole intervals that have no row, and whose points may be there."""
+    oldest, until, every = stopped.until, stopped.until, stopped.every
+    if _deletes(case):
+        # Points are deleted by shard, when the newest of the shard is old enough.
+        kept_s = float(stopped.kept.duration_s) + (stopped.kept.partition_s or 0)
+        oldest = max(until, case.profile.window.end - timedelta(seconds=kept_s))
+    over = (case.profile.window.end - until) // every
+    first = max(1, min(-((until - oldest) // every), over - 1))
+    begin, end = ((until + n * every).replace(tzinfo=None).isoformat() for n in (first, over))
+    return f"time >= '{begin}Z' AND time < '{end}Z'"
+
+
 def _literal(every: timedelta) -> str:
-    """As InfluxQL writes it: `1m`, `90s`."""
-    seconds = round(every.total_seconds())
-    return next(
-        f"{seconds // of}{unit}" for unit, of in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)) if seconds % of == 0
-    )
+    """As InfluxQL writes it: `1m`, `90s`, `250ms`."""
+    units = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
+    all_ms = max(1, round(every / timedelta(milliseconds=1)))
+    return next(f"{all_ms // ms}{unit}" for unit, ms in units if all_ms % ms == 0)
 
 
 def _newest(case: Case, database: str, names: Collection[str]) -> datetime | None:
@@ -502,6 +515,12 @@ def _finding(
     )
 
 
+def _deletes(case: Case) -> bool:
+    """Whether the server deletes points after their retention; also if that is not known."""
+    server = case.profile.server
+    return server is None or server.settings.get("retention_enabled") != 0
+
+
 def _given_up(kept: Retention) -> str:
     """Why something has no `_cost`."""
     return f"{kept.policy} has deleted what was not summed up first more than {_GIVEN_UP.days} days ago"
@@ -515,8 +534,7 @@ def _cost(case: Case, kept: Retention | None, ended: Collection[datetime]) -> Im
     if kept is None or kept.duration_s == FOREVER:
         lost = "What they should have written is missing."
         return Impact(Currency.MECHANISM, is_enforced=None, consequence=lost, how=how)
-    now, server, keeps = case.profile.window.end, case.profile.server, timedelta(seconds=float(kept.duration_s))
-    is_deleted = server is None or server.settings.get("retention_enabled") != 0
+    now, keeps, is_deleted = case.profile.window.end, timedelta(seconds=float(kept.duration_s)), _deletes(case)
     wanted = [until + keeps for until in ended if not is_deleted or now - (until + keeps) <= _GIVEN_UP]
     if not wanted:
         return None

@@ -242,8 +242,8 @@ def test_summaries_that_no_query_writes_anymore(influxd: Influxd) -> None:
     )
     assert (
         f'Write what is missing before 2026-04-05, or raise the duration of weeks first: `SELECT ... INTO "{database}".'
-        f'"years"."pumps" FROM "{database}"."weeks"."pumps" WHERE time >= \'2026-03-22T06:00:00Z\' GROUP BY time(1h), '
-        '"hall"`.'
+        f'"years"."pumps" FROM "{database}"."weeks"."pumps" WHERE time >= \'2026-03-22T06:00:00Z\' '
+        "AND time < '2026-03-31T06:00:00Z' GROUP BY time(1h), \"hall\"`."
     ) in finding.fix
 
 
@@ -288,7 +288,8 @@ def test_lost_query_of_an_earlier_audit_is_created_again(influxd: Influxd) -> No
     assert "Then run what by day should have written since then in the same way." in finding.fix
     # What it says to run is what helps.
     created, written = re.findall(r"`([^`]*)`", finding.fix)
-    assert "WHERE time >= '2026-03-29T06:00:00Z' AND (home > 1) GROUP BY time(1h), hall" in written
+    times = "time >= '2026-03-29T06:00:00Z' AND time < '2026-03-31T06:00:00Z'"
+    assert f"WHERE {times} AND (home > 1) GROUP BY time(1h), hall" in written
     target = Target(name="t", engine="influxdb1", url=influxd.url, databases=(database,))
     for statement in (created, written):
         influxql(influxd.url, statement, db=database)
@@ -314,6 +315,31 @@ def test_summary_that_another_query_reads_may_have_other_fields(influxd: Influxd
     others = a_measurement("others", database=f"{unknown.databases[0].name}/years")
     (finding,) = stopped(replace(unknown, measurements=(*unknown.measurements, others)))
     assert finding.severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("ended", "interval_s", "times", "by", "step"),
+    [
+        # The policy keeps points for 14 days, and deletes them by day.
+        (timedelta(days=12), HOUR, ("03-19T07:00:00Z", "03-31T06:00:00Z"), "1h", "a day"),
+        (timedelta(days=29), HOUR, ("03-16T06:00:00Z", "03-31T06:00:00Z"), "1h", "a day"),
+        (timedelta(days=28.5), 7 * HOUR, ("03-16T11:00:00Z", "03-31T01:00:00Z"), "7h", "one interval"),
+        (timedelta(days=27), 7 * DAY, ("03-18T06:00:00Z", "03-25T06:00:00Z"), "7d", "one interval"),
+        (timedelta(days=62), 20 * DAY, ("03-09T06:00:00Z", "03-29T06:00:00Z"), "20d", "one interval"),
+        (timedelta(days=12), 0.25, ("03-19T06:00:00.250000Z", "03-31T06:00:00Z"), "250ms", "a day"),
+    ],
+)
+def test_whole_intervals_whose_points_are_there_are_written(
+    ended: timedelta, interval_s: float, times: tuple[str, str], by: str, step: str
+) -> None:
+    rhythms = Rhythms((FieldRhythm("x", 3, 0, interval_s),), None, a_source())
+    profile, _ = with_summaries(last_time=NOW - ended, rhythms=rhythms)
+    often = Rhythms((FieldRhythm("x", 3, 0, 0.01),), None, a_source())
+    raw = tuple(replace(m, rhythms=often) for m in profile.measurements[:2])
+    (finding,) = stopped(replace(profile, measurements=(*raw, *profile.measurements[2:])))
+    begin, end = (f"time {sign} '2026-{time}'" for sign, time in zip((">=", "<"), times, strict=True))
+    assert f"WHERE {begin} AND {end} GROUP BY time({by})`." in finding.fix
+    assert f"Write {step} at a time, up to the last interval that is over by then." in finding.fix
 
 
 def test_query_that_is_there_and_writes_nothing(influxd: Influxd) -> None:
@@ -615,6 +641,28 @@ def test_users_see_queries_with_the_right_to_read_one_database(influxd_auth: Inf
     assert ("c", database) in {(query.name, query.database) for query in queries}
 
 
+@pytest.mark.parametrize(
+    ("text", "repeated"),
+    [
+        ("FROM d.w./it's|b/ WHERE h = 'x'", "FROM d.w./it's|b/ WHERE TIMES AND (h = 'x')"),
+        ("FROM d.w.s WHERE h =~ /^it's$/ AND a > 1", "FROM d.w.s WHERE TIMES AND (h =~ /^it's$/ AND a > 1)"),
+        ("FROM d.w.s WHERE a / 2 > b / 3", "FROM d.w.s WHERE TIMES AND (a / 2 > b / 3)"),
+        (r"FROM d.w./a\/ WHERE / WHERE h = 'x'", r"FROM d.w./a\/ WHERE / WHERE TIMES AND (h = 'x')"),
+        ("FROM d.w.s", "FROM d.w.s WHERE TIMES"),
+    ],
+)
+def test_condition_is_added_to_those_of_the_query(text: str, repeated: str) -> None:
+    begins = "SELECT mean(v) / 60 INTO d.years.z"
+    stored = StoredQuery("q", f"CREATE CONTINUOUS QUERY q ON d BEGIN {begins} {text} GROUP BY time(1h) END", None, None)
+    database = Database("d", retention=(Retention("weeks", 86_400, None, default=True),))
+    pumps = a_measurement("b", database="d/w")
+    profile = replace(
+        a_profile(pumps, engine="influxdb1"), databases=(database,), stored_queries=(replace(stored, database="d"),)
+    )
+    (query,) = ENGINES["influxdb1"].downsamplings(profile)
+    assert ENGINES["influxdb1"].repetition(query, "TIMES") == f"{begins} {repeated} GROUP BY time(1h)"
+
+
 def test_statements_that_are_read() -> None:
     """As the server returns them, from 1.0 on."""
 
@@ -625,7 +673,7 @@ def test_statements_that_are_read() -> None:
         found = ENGINES["influxdb1"].downsamplings(profile)
         return [(one.source, one.reads, one.target, one.writes, one.every) for one in found]
 
-    minutes = timedelta(minutes=30)
+    minutes, hour = timedelta(minutes=30), timedelta(hours=1)
     plain = (
         'BEGIN SELECT mean(v), max(v) AS "a FROM b" INTO d.years.z FROM d.weeks.s, d.weeks.r GROUP BY time(30m, 5m) END'
     )
@@ -645,5 +693,9 @@ def test_statements_that_are_read() -> None:
         "GROUP BY time(1h) END"
     )
     assert of(several) == []
+    nested = "BEGIN SELECT mean(v) INTO d.weeks.z FROM {}d.weeks.s GROUP BY time(1m){} GROUP BY time(1h) {}"
+    assert of(nested.format("(SELECT max(v) AS v FROM " * 9, ")" * 9, "END")) == [("d", ("s",), "d", ("z",), hour)]
+    # Not one that takes years to find out that it is none.
+    assert of(nested.format("(SELECT max(v) AS v FROM " * 99, ")" * 99, "")) == []
     elsewhere = "BEGIN SELECT mean(v) INTO d.weeks.z FROM other.weeks.s GROUP BY time(1h) END"
     assert of(elsewhere) == []

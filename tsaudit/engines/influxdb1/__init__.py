@@ -11,8 +11,6 @@ from tsaudit.engines.engine import Downsampling, Failure, LocalServer, ServerLim
 from tsaudit.engines.influx import InfluxEngine
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from tsaudit.model.profile import Database, Profile
 
 
@@ -94,10 +92,10 @@ class Influxdb1(InfluxEngine):
 
         return continuous_queries.redirection(query, policy)
 
-    def repetition(self, query: Downsampling, since: datetime) -> str:
+    def repetition(self, query: Downsampling, times: str) -> str:
         from tsaudit.engines.influxdb1 import continuous_queries
 
-        return continuous_queries.repetition(query, since)
+        return continuous_queries.repetition(query, times)
 
     def enforces_limits(self, profile: Profile) -> bool | None:
         # Only the index in memory, which is the default, enforces limits. The index on disk never rejects a series,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from tsaudit.engines.engine import Downsampling
@@ -19,12 +19,15 @@ _SAME: Final = ":MEASUREMENT"
 """In place of the measurement to write: the one that is read."""
 _PLACE: Final = rf"(?:(?:{_NAME}\.)?{_NAME}?\.)?(?:{_NAME}|{_SAME}|/(?:[^/\\]|\\.)+/)"
 _PARTS: Final = re.compile(rf"(?:(?:(?P<database>{_NAME})\.)?(?P<policy>{_NAME})?\.)?(?P<measurement>.+)", re.DOTALL)
+_COLUMNS: Final = r"(?:(?!\(SELECT\s).)+?"
+"""What a query in parentheses selects. No other query is in there, so that there is only one way to divide them."""
 _QUERY: Final = re.compile(
-    rf"\bBEGIN\s+(?P<body>SELECT\s.+?\sINTO\s+(?P<target>{_PLACE})\s+FROM\s+(?:\(SELECT\s.+?\sFROM\s+)*"
+    rf"\bBEGIN\s+(?P<body>SELECT\s.+?\sINTO\s+(?P<target>{_PLACE})\s+FROM\s+(?:\(SELECT\s{_COLUMNS}\sFROM\s+)*"
     rf"(?P<sources>{_PLACE}(?:\s*,\s*{_PLACE})*)(?P<rest>[\s)].*?))\s+END\s*$",
     re.DOTALL,
 )
-_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|(?<=[\s.,(])/(?!\s)(?:[^/\\]|\\.)+/')
+"""Names, texts, and regular expressions. The server writes a division with a space behind it."""
 _INNERMOST: Final = re.compile(r"\([^()]*\)")
 _EVERY: Final = re.compile(r"\b(?:RESAMPLE EVERY |time\()((?:\d+(?:ms|[smhdw]))+)")
 _RESAMPLE: Final = re.compile(r"\bRESAMPLE\b", re.IGNORECASE)
@@ -86,17 +89,17 @@ def redirection(query: Downsampling, policy: str) -> str:
     )
 
 
-def repetition(query: Downsampling, since: datetime) -> str:
-    """The query's statement for the time since then. A condition on the time applies to queries in parentheses, too."""
+def repetition(query: Downsampling, times: str) -> str:
+    """The query's statement under a condition on the time, which applies to queries in parentheses, too."""
     match = _QUERY.search(query.statement)
     assert match is not None
     body, outside = match["body"], _outside(match["body"])
     by = re.search(r"\sGROUP BY\s", outside)
-    end = by.start() if by else len(body)
-    where = re.search(r"\sWHERE\s", outside[:end])
-    condition = f" AND ({body[where.end() : end]})" if where else ""
-    start = where.start() if where else end
-    return f"{body[:start]} WHERE time >= '{since:%Y-%m-%dT%H:%M:%SZ}'{condition}{body[end:]}"
+    group = by.start() if by else len(body)
+    where = re.search(r"\sWHERE\s", outside[:group])
+    condition = f" AND ({body[where.end() : group]})" if where else ""
+    start = where.start() if where else group
+    return f"{body[:start]} WHERE {times}{condition}{body[group:]}"
 
 
 def _outside(text: str) -> str:
