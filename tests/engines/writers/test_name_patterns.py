@@ -36,7 +36,14 @@ def test_they_match_all_of_the_names_and_none_of_the_others(names: set[str], oth
 )
 def test_parts_of_names(others: list[str], most: int, patterns: list[str]) -> None:
     found = name_patterns(["a.1.t", "a.2.t", "a.1.h", "a.2.h"], others, most)
-    assert [f"{one.begins}*{one.ends}" for one in found] == patterns
+    assert ["*".join(one.parts) for one in found] == patterns
+
+
+def test_names_that_have_no_part_in_common_are_patterns() -> None:
+    names = ["cpu", "mem", "disk_c", "net_a", "net_b"]
+    assert ["*".join(one.parts) for one in name_patterns(names, ["gateway"], 4)] == ["cpu", "disk_c", "mem", "net_*"]
+    assert name_patterns(names, ["gateway"], 3) == []
+    assert not NamePattern("cpu", None).fits("cpu_a")
 
 
 def test_a_beginning_and_an_end_do_not_overlap() -> None:

@@ -61,12 +61,12 @@ def test_its_setting_is_shown_and_others_in_the_application() -> None:
 
 
 def test_of_many_measurements_others_keep_the_label() -> None:
-    many = [replace(HERE, name=f"http_{n}_total") for n in range(80)]
+    many = [replace(HERE, name=name) for name in (*(f"http_{n}_total" for n in range(80)), "up")]
     kept = replace(HERE, name="probe_path_total")
     found = setting(many, [LeaveOut(AT, "path")], beside=[*many, kept])
     assert found is not None
     assert "for all metrics" not in found.words
-    for name, left in (("http_79_total", {}), (kept.name, {"path": "/a"})):
+    for name, left in (("http_79_total", {}), ("up", {}), ("up_1", {"path": "/a"}), (kept.name, {"path": "/a"})):
         assert relabeled(found.text, {"__name__": name, "path": "/a"}) == {"__name__": name, **left}
     alike = setting(many[::2], [LeaveOut(AT, "path")], beside=many)
     assert alike is not None

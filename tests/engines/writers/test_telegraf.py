@@ -128,8 +128,8 @@ def test_many_measurements_are_limited_by_what_their_names_share_where_others_ha
     some = [a_measurement(f"zigbee.0.{one}.{what}") for one in ids for what in ("temperature", "humidity")]
     change = ChangeType(Subject("main", some[0].name), "value", "float")
     others = [f"zigbee.0.{one}.battery" for one in ids] + ["shelly.0.plug.Switch"]
-    text = telegraf.settings(some, [change], "", 10, (), others)
-    assert text.splitlines()[1] == '  namepass = ["zigbee.0.*.humidity", "zigbee.0.*.temperature"]'
+    text = telegraf.settings([*some, a_measurement("boiler")], [change], "", 10, (), others)
+    assert text.splitlines()[1] == '  namepass = ["boiler", "zigbee.0.*.humidity", "zigbee.0.*.temperature"]'
     alike = [a_measurement(f"zigbee.0.{one}.value") for one in ids[::2]]
     assert telegraf.settings(alike, [change], "", 10, (), [f"zigbee.0.{one}.value" for one in ids[1::2]]) == ""
 

@@ -60,7 +60,7 @@ def prometheus_settings(
         found = name_patterns([m.name for m in measurements], unchanged, MOST_NAMES)
         if not found:
             return ""
-        name = f"({'|'.join(f'{re.escape(one.begins)}.*{re.escape(one.ends)}' for one in found)})"
+        name = f"({'|'.join('.*'.join(map(re.escape, one.parts)) for one in found)})"
     lines = list[str]()
     for change in changes:
         if isinstance(change, MakeField | LeaveOut):

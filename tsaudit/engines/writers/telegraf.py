@@ -99,7 +99,7 @@ def _only(measurements: Sequence[Measurement], unchanged: Collection[str], other
         return line
     if unchanged:
         found = name_patterns(names, unchanged, _MOST_PATTERNS)
-        line = _namepass(f"{glob(one.begins)}*{glob(one.ends)}" for one in found)
+        line = _namepass("*".join(map(glob, one.parts)) for one in found)
         return line if found and len(line) <= _WIDTH else ""
     return otherwise or f"  # no namepass: all measurements that have it, such as {measurements[0].name}"
 
