@@ -58,6 +58,7 @@ PARAMETERS = {
     "measurements": [HOSTILE, "m"],
     "several": [HOSTILE, "m"],
     "part": "newest",
+    "each_type": {HOSTILE: ("float", "string")},
     "org": HOSTILE,
     "org_id": HOSTILE,
     "bucket_id": HOSTILE,
